@@ -1,0 +1,33 @@
+# make compare: set up and run the main job. make test: set up and run every check. Both work on a fresh machine with Python >= 3.11.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: compare test test-slow lint clean
+
+compare: $(VENV)/.lab
+	$(BIN)/ordinate compare --output compare-report
+
+test: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
+
+# torch first and pinned, so that no other package pulls a build of its own.
+$(VENV)/.lab: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[lab]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.lab
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist compare-report

@@ -1,0 +1,86 @@
+"""Positional representations for Transformers: every scheme as a swappable part, exact, with instruments to compare them.
+
+Names load on first use, so that ``import ordinate`` is fast and tools that only read files import no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate import phases as phases
+    from ordinate import positions as positions
+    from ordinate import reference as reference
+    from ordinate.attention import attend as attend
+    from ordinate.attention import attention_at as attention_at
+    from ordinate.modules import KeyValueCache as KeyValueCache
+    from ordinate.modules import MultiheadAttention as MultiheadAttention
+    from ordinate.modules import TokenAndPositionEmbedding as TokenAndPositionEmbedding
+    from ordinate.rotation import rotate as rotate
+    from ordinate.schemes import SCHEMES as SCHEMES
+    from ordinate.schemes.alibi import ALiBi as ALiBi
+    from ordinate.schemes.learned import Learned as Learned
+    from ordinate.schemes.rope import Rope as Rope
+    from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
+    from ordinate.sites import DistanceScheme as DistanceScheme
+    from ordinate.sites import InputScheme as InputScheme
+    from ordinate.sites import QueryKeyScheme as QueryKeyScheme
+    from ordinate.sites import ScoreScheme as ScoreScheme
+
+__version__ = "0.1.0"
+
+_MODULES = ("phases", "positions", "reference")
+_HOMES = {
+    "ALiBi": "schemes.alibi",
+    "DistanceScheme": "sites",
+    "InputScheme": "sites",
+    "KeyValueCache": "modules",
+    "Learned": "schemes.learned",
+    "MultiheadAttention": "modules",
+    "QueryKeyScheme": "sites",
+    "Rope": "schemes.rope",
+    "SCHEMES": "schemes",
+    "ScoreScheme": "sites",
+    "Sinusoidal": "schemes.sinusoidal",
+    "TokenAndPositionEmbedding": "modules",
+    "attend": "attention",
+    "attention_at": "attention",
+    "rotate": "rotation",
+}
+
+__all__ = [
+    "ALiBi",
+    "DistanceScheme",
+    "InputScheme",
+    "KeyValueCache",
+    "Learned",
+    "MultiheadAttention",
+    "QueryKeyScheme",
+    "Rope",
+    "SCHEMES",
+    "ScoreScheme",
+    "Sinusoidal",
+    "TokenAndPositionEmbedding",
+    "__version__",
+    "attend",
+    "attention_at",
+    "phases",
+    "positions",
+    "reference",
+    "rotate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"ordinate.{name}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"ordinate.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

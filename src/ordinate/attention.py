@@ -1,0 +1,272 @@
+"""Attention with a positional scheme at its site. The only place that asks which site a scheme acts at.
+
+out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from ordinate.positions import Packed, Positions, same
+from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
+from ordinate.visibility import DocumentIds, Order, Sight, check_places, four_dims, hides, sight_of, visible_keys
+
+AttentionScheme = QueryKeyScheme | ScoreScheme
+
+
+def attend(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    scheme: AttentionScheme | None,
+    q_positions: Positions,
+    k_positions: Positions,
+    causal: bool,
+    at: Any = None,
+    order: Order | None = None,
+    document_ids: DocumentIds | None = None,
+    mask: torch.Tensor | None = None,
+    window: int | None = None,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> torch.Tensor:
+    """Attention: softmax(scale * (q . k) + bias) v over the keys each query may see, with the scheme at its site.
+
+    A key is hidden from a query if any of these says so: causal and its place is later; window and it is too far;
+    another document; the mask. A query that sees nothing gets exactly 0, with gradient 0. Hidden keys and values must be finite.
+
+    Args:
+        q: queries.
+        k: keys; H must be a multiple of H_kv (grouped-query attention).
+        v: values, one a key.
+        scheme: a query-key scheme, a score scheme, or None: then q and k are used as they are, and a cache may hold turned keys.
+        q_positions: where the queries are: a range, [Q] or [B, Q].
+        k_positions: where the keys are: a range, [K] or [B, K].
+        causal: hide key j from query i when k_positions[j] > q_positions[i].
+        at: only saves work: ``attention_at(...)`` computed once for all layers; (q_at, k_at) for query-key schemes.
+        order: (q_order, k_order), compared in place of the positions by causal and window.
+        document_ids: tokens of different documents never see each other: [T] or [B, T], a pair for queries and keys, or what
+            ``positions.packed`` gave, which is attended to document by document.
+        mask: broadcastable to [B, H, Q, K]; bool (true = may attend) or floating (added to the scores).
+        window: keys at a distance of ``window`` or more are hidden, so each causal query sees at most ``window`` keys.
+        scale: factor of q . k; the scheme's softmax_scale, or D^-0.5 without a scheme, if None.
+        dropout: probability of dropping an attention weight; 0 outside training is up to the caller.
+
+    Returns:
+        A tensor with v's width and q's dtype.
+
+    Shape:
+        q [B, H, Q, D], k [B, H_kv, K, D], v [B, H_kv, K, E] -> [B, H, Q, E]
+
+    Raises:
+        TypeError: if the scheme acts at the input, or is none of ours.
+        ValueError: if shapes, heads, dtypes, devices, positions, masks or numbers do not fit.
+
+    Example:
+        >>> from ordinate import Rope
+        >>> rope = Rope(head_dim=8, layout="half")
+        >>> q, k, v = torch.randn(1, 4, 6, 8), torch.randn(1, 2, 6, 8), torch.randn(1, 2, 6, 8)
+        >>> full = attend(q, k, v, scheme=rope, q_positions=range(6), k_positions=range(6), causal=True)
+        >>> last = attend(q[:, :, 5:], k, v, scheme=rope, q_positions=range(5, 6), k_positions=range(6), causal=True)
+        >>> torch.allclose(full[:, :, 5:], last, atol=1e-6)
+        True
+
+    Reference:
+        Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.1
+    """
+    _check_vectors(q, k, v)
+    check_places(q, k, q_positions, k_positions)
+    if not 0.0 <= dropout < 1.0:
+        raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
+    order = (q_positions, k_positions) if order is None else order
+    sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
+    bias: torch.Tensor | None = None
+    score_scheme: ScoreScheme | None = None
+    match scheme:
+        case None:
+            scale = q.shape[-1] ** -0.5 if scale is None else scale
+        case QueryKeyScheme():
+            scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+            q_at, k_at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
+            q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
+        case ScoreScheme():
+            scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+            score_scheme = scheme
+        case InputScheme():
+            raise TypeError(
+                f"scheme: needed a query-key or score scheme, got {type(scheme).__name__}, which acts at the input: "
+                "call it on the embeddings once, scheme(x, positions), and give attend scheme=None"
+            )
+        case _:
+            raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}")
+    if isinstance(document_ids, Packed) and _go_by_document(sight, document_ids, q_positions, k_positions):
+        return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout)
+    if score_scheme is not None:
+        bias = score_scheme.bias(q, k, score_scheme.at(q_positions, k_positions) if at is None else at)
+    return _weigh(q, k, v, bias, sight, scale, dropout)
+
+
+def attention_at(
+    scheme: AttentionScheme | None,
+    q_positions: Positions,
+    k_positions: Positions,
+    *,
+    device: torch.device | str | None = None,
+) -> Any:
+    """Compute what depends on positions alone, for ``attend(at=...)``: once a forward, shared by layers with equal schemes.
+
+    Args:
+        scheme: what the layers use.
+        q_positions: where the queries are.
+        k_positions: where the keys are; the same object as q_positions is computed once.
+        device: the model's device, for ranges.
+
+    Returns:
+        (q_at, k_at) for a query-key scheme, the two checked positions for a score scheme, None without a scheme.
+
+    Example:
+        >>> from ordinate import Rope
+        >>> q_at, k_at = attention_at(Rope(head_dim=8, layout="half"), range(5, 6), range(6))
+        >>> q_at.cos.shape, k_at.cos.shape
+        (torch.Size([1, 4]), torch.Size([6, 4]))
+    """
+    if scheme is None:
+        return None
+    if isinstance(scheme, ScoreScheme):
+        return scheme.at(q_positions, k_positions)
+    q_at = scheme.at(q_positions, device=device)
+    return q_at, q_at if same(q_positions, k_positions) else scheme.at(k_positions, device=device)
+
+
+def _weigh(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: torch.Tensor | None,
+    sight: Sight,
+    scale: float,
+    dropout: float,
+) -> torch.Tensor:
+    """Softmax and values, through PyTorch's fused attention wherever its result is the same."""
+    hidden_keys = hides(sight)
+    if hidden_keys == "nothing" and bias is None:
+        return _fused(q, k, v, None, scale, dropout)
+    if hidden_keys == "the future" and bias is None:
+        return _fused(q, k, v, None, scale, dropout, causal=True)
+    visible = None if hidden_keys == "nothing" else visible_keys(sight, q.device)
+    if sight.mask is not None and sight.mask.is_floating_point():
+        added = sight.mask.to(torch.promote_types(q.dtype, torch.float32))
+        hidden = added == -math.inf
+        visible = ~hidden if visible is None else visible & ~hidden
+        added = added.masked_fill(hidden, 0.0)
+        bias = added if bias is None else bias + added
+    sees = None
+    if visible is not None:
+        sees = visible.any(-1, keepdim=True)
+        # A row that sees nothing would be 0 / 0: let it see all, then drop it.
+        visible = visible | ~sees
+        bias = visible if bias is None else bias.masked_fill(~visible, -math.inf)
+    weigh = _fused if _fused_is_exact(q, bias) else _plain
+    out = weigh(q, k, v, bias, scale, dropout)
+    return out if sees is None else torch.where(four_dims(sees), out, out.new_zeros(()))
+
+
+def _fused(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float, causal: bool = False
+) -> torch.Tensor:
+    """PyTorch's scaled_dot_product_attention; under autocast q, k, v are cast as it would, the bias stays in float32."""
+    kind = q.device.type
+    if torch.is_autocast_enabled(kind) and q.dtype != torch.float64:
+        q, k, v = (x.to(torch.get_autocast_dtype(kind)) for x in (q, k, v))
+    if bias is not None:
+        bias = four_dims(bias)
+        if bias.is_floating_point() and q.dtype in (torch.float32, torch.float64):
+            bias = bias.to(q.dtype)
+    grouped = q.shape[1] != k.shape[1]
+    with torch.autocast(kind, enabled=False):
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=bias, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=grouped
+        )
+
+
+def _plain(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float
+) -> torch.Tensor:
+    """The formula, in float32 (float64 for float64 q) throughout, also under autocast."""
+    work = torch.promote_types(q.dtype, torch.float32)
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
+    with torch.autocast(q.device.type, enabled=False):
+        scores = (q.to(work) @ k.to(work).mT) * scale
+        if bias is not None and bias.dtype == torch.bool:
+            scores = scores.masked_fill(~four_dims(bias), -math.inf)
+        elif bias is not None:
+            scores = scores + four_dims(bias).to(work)
+        weights = F.dropout(scores.softmax(-1), dropout)
+        return (weights @ v.to(work)).to(q.dtype)
+
+
+def _fused_is_exact(q: torch.Tensor, bias: torch.Tensor | None) -> bool:
+    """Only the CPU kernel takes a float32 bias beside half-precision q; elsewhere the bias would be rounded."""
+    half = q.dtype in (torch.bfloat16, torch.float16) or torch.is_autocast_enabled(q.device.type)
+    return q.device.type == "cpu" or not half or bias is None or bias.dtype == torch.bool
+
+
+def _by_document(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scheme: ScoreScheme | None,
+    lengths: tuple[int, ...],
+    sight: Sight,
+    scale: float,
+    dropout: float,
+) -> torch.Tensor:
+    """Packed documents one by one: no [N, N] mask, and each takes the fastest path."""
+    parts = []
+    start = 0
+    for length in lengths:
+        place = slice(start, start + length)
+        parts.append(
+            attend(
+                q[:, :, place],
+                k[:, :, place],
+                v[:, :, place],
+                scheme=scheme,
+                q_positions=range(length),
+                k_positions=range(length),
+                causal=sight.causal,
+                window=sight.window,
+                scale=scale,
+                dropout=dropout,
+            )
+        )
+        start += length
+    return torch.cat(parts, dim=2)
+
+
+def _go_by_document(sight: Sight, packed: Packed, q_positions: Positions, k_positions: Positions) -> bool:
+    """Only where positions and order are the packed ones: then every document counts from 0 and no value must be read."""
+    places = (q_positions, k_positions, *sight.order)
+    return len(packed.lengths) > 0 and sight.mask is None and all(place is packed.positions for place in places)
+
+
+def _check_vectors(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 4:
+            got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" if isinstance(x, torch.Tensor) else type(x).__name__
+            raise ValueError(f"{name}: needed a floating tensor [B, H, T, D], got {got}")
+    if not q.dtype == k.dtype == v.dtype:
+        raise ValueError(f"q, k, v: needed one dtype, got {q.dtype}, {k.dtype}, {v.dtype}")
+    if not q.device == k.device == v.device:
+        raise ValueError(f"q, k, v: needed one device, got {q.device}, {k.device}, {v.device}")
+    shapes = f"got q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}"
+    if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise ValueError(f"q, k, v: needed q [B, H, Q, D], k [B, H_kv, K, D], v [B, H_kv, K, E], {shapes}")
+    if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
+        raise ValueError(f"k: needed a number of heads that divides q's {q.shape[1]}, got {k.shape[1]}")

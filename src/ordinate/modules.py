@@ -1,0 +1,265 @@
+"""Ready parts of a model in which a scheme is swapped in one line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ordinate.attention import AttentionScheme, attend, attention_at
+from ordinate.positions import Positions, as_tensor
+from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
+from ordinate.visibility import DocumentIds
+
+
+class TokenAndPositionEmbedding(nn.Module):
+    """Token vectors plus the position vectors of an input scheme, as before a Transformer's first block.
+
+    out = dropout(scale * embedding[token] + P), scale = sqrt(d_model) or 1.
+
+    Args:
+        vocabulary_size: number of tokens.
+        d_model: width of the vectors.
+        scheme: an input scheme, or None for a model whose scheme acts in the attention.
+        scale: "sqrt" multiplies token vectors by sqrt(d_model), as the Transformer paper does; None leaves them (BERT, GPT-2).
+        dropout: probability, applied to the sum in training. The scheme's own dropout is applied there too: set one of the two.
+
+    Raises:
+        TypeError: if the scheme acts in the attention.
+        ValueError: if sizes, scale or the two dropouts do not fit.
+
+    Shape:
+        tokens [B, T], positions [T] or [B, T] -> [B, T, d_model]
+
+    Example:
+        >>> from ordinate import Sinusoidal
+        >>> embed = TokenAndPositionEmbedding(vocabulary_size=10, d_model=8, scheme=Sinusoidal(d_model=8), scale="sqrt")
+        >>> embed(torch.tensor([[1, 2, 3]]), range(3)).shape
+        torch.Size([1, 3, 8])
+
+    Reference:
+        Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, sections 3.4 and 3.5
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        d_model: int,
+        scheme: InputScheme | None,
+        scale: Literal["sqrt"] | None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if isinstance(scheme, (QueryKeyScheme, ScoreScheme)):
+            raise TypeError(
+                f"scheme: needed an input scheme or None, got {type(scheme).__name__}, which acts in the attention; "
+                "give it to MultiheadAttention or attend"
+            )
+        if scheme is not None and scheme.d_model != d_model:
+            raise ValueError(f"scheme: needed d_model={d_model}, got {scheme!r}")
+        if scale not in ("sqrt", None):
+            raise ValueError(f"scale: needed 'sqrt' or None, got {scale!r}")
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
+        if dropout and scheme is not None and getattr(scheme, "dropout", 0.0):
+            raise ValueError(f"dropout: needed one dropout on the sum, got {dropout} here and one in {scheme!r}")
+        self.vocabulary_size, self.d_model, self.scale, self.dropout = vocabulary_size, d_model, scale, dropout
+        self.tokens = nn.Embedding(vocabulary_size, d_model)
+        self.scheme = scheme
+
+    def forward(self, tokens: torch.Tensor, positions: Positions) -> torch.Tensor:
+        """Give the sum, [B, T, d_model]."""
+        x: torch.Tensor = self.tokens(tokens)
+        if self.scale == "sqrt":
+            x = x * math.sqrt(self.d_model)
+        if self.scheme is not None:
+            x = self.scheme(x, positions)
+        return F.dropout(x, self.dropout, self.training)
+
+
+class KeyValueCache:
+    """Keys, values and key positions of one attention layer, for decoding; keys are held turned, so each is turned once.
+
+    Example:
+        >>> cache = KeyValueCache()
+        >>> k = v = torch.zeros(1, 2, 3, 4)
+        >>> _, _, positions = cache.extend(k, v, range(3))
+        >>> _, _, positions = cache.extend(k, v, range(3, 6))
+        >>> positions
+        range(0, 6)
+    """
+
+    def __init__(self) -> None:
+        self.k: torch.Tensor | None = None
+        self.v: torch.Tensor | None = None
+        self.positions: Positions | None = None
+
+    def extend(self, k: torch.Tensor, v: torch.Tensor, positions: Positions) -> tuple[torch.Tensor, torch.Tensor, Positions]:
+        """Add new keys and values.
+
+        Args:
+            k: turned keys.
+            v: values.
+            positions: where the keys are.
+
+        Returns:
+            All keys, all values and all positions so far.
+
+        Shape:
+            [B, H_kv, new, D] -> [B, H_kv, all, D]
+        """
+        if self.k is None or self.v is None or self.positions is None:
+            self.k, self.v, self.positions = k, v, positions
+        else:
+            self.k, self.v = torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2)
+            self.positions = _joined(self.positions, positions, k.device)
+        return self.k, self.v, self.positions
+
+
+class MultiheadAttention(nn.Module):
+    """Multi-head attention with a positional scheme of the attention sites (or None).
+
+    q, k, v = x W_q, c W_k, c W_v (c = x, or the context in cross-attention); out = attend(q, k, v, scheme=...) W_o.
+
+    Args:
+        d_model: width of the token vectors.
+        n_heads: query heads.
+        n_kv_heads: key and value heads (grouped-query attention); n_heads if None.
+        scheme: a query-key scheme, a score scheme or None.
+        causal: hide later keys. No default: decoders need True, encoders and cross-attention False.
+        window: sliding window, as in ``attend``.
+        bias: whether the four projections have biases.
+        dropout: probability of dropping an attention weight in training.
+
+    Raises:
+        TypeError: if the scheme acts at the input.
+        ValueError: if heads do not divide.
+
+    Shape:
+        x [B, T, d_model], positions [T] or [B, T] -> [B, T, d_model]
+
+    Example:
+        >>> from ordinate import Rope
+        >>> layer = MultiheadAttention(d_model=32, n_heads=4, n_kv_heads=2, scheme=Rope(head_dim=8, layout="half"), causal=True)
+        >>> x = torch.randn(1, 6, 32)
+        >>> out = layer(x, range(6))
+        >>> cache = KeyValueCache()
+        >>> steps = [layer(x[:, t : t + 1], range(t, t + 1), cache=cache) for t in range(6)]
+        >>> torch.allclose(torch.cat(steps, dim=1), out, atol=1e-5)
+        True
+
+    Reference:
+        Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.2
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int | None = None,
+        scheme: AttentionScheme | None,
+        causal: bool,
+        window: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        if n_heads < 1 or d_model % n_heads:
+            raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}")
+        if n_kv_heads < 1 or n_heads % n_kv_heads:
+            raise ValueError(f"n_kv_heads: needed a number that divides n_heads={n_heads}, got {n_kv_heads}")
+        if isinstance(scheme, InputScheme):
+            raise TypeError(
+                f"scheme: needed a query-key or score scheme or None, got {type(scheme).__name__}, which acts at the input; "
+                "give it to TokenAndPositionEmbedding"
+            )
+        self.d_model, self.n_heads, self.n_kv_heads, self.head_dim = d_model, n_heads, n_kv_heads, d_model // n_heads
+        self.causal, self.window, self.dropout = causal, window, dropout
+        self.scheme = scheme
+        self.q = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
+        self.k = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
+        self.v = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
+        self.out = nn.Linear(n_heads * self.head_dim, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        positions: Positions,
+        *,
+        at: Any = None,
+        context: torch.Tensor | None = None,
+        context_positions: Positions | None = None,
+        cache: KeyValueCache | None = None,
+        document_ids: DocumentIds | None = None,
+        mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Attend.
+
+        Args:
+            x: token vectors that ask.
+            positions: their positions.
+            at: ``attention_at(scheme, positions, positions)``, computed once for all layers; only saves work.
+            context: vectors that are looked at in cross-attention; x itself if None.
+            context_positions: their positions.
+            cache: keys and values of earlier tokens; the new ones are added to it.
+            document_ids: as in ``attend``.
+            mask: as in ``attend``.
+
+        Returns:
+            One vector a token of x.
+
+        Shape:
+            [B, T, d_model] -> [B, T, d_model]
+
+        Raises:
+            ValueError: if context and context_positions do not come together.
+        """
+        if (context is None) != (context_positions is None):
+            raise ValueError("context: needed together with context_positions, got one of the two")
+        source, places = (x, positions) if context is None or context_positions is None else (context, context_positions)
+        q, k, v = (self._heads(layer(inputs)) for layer, inputs in ((self.q, x), (self.k, source), (self.v, source)))
+        scheme, scale = self.scheme, None
+        if cache is not None:
+            if isinstance(scheme, QueryKeyScheme):
+                q_at, k_at = attention_at(scheme, positions, places, device=x.device) if at is None else at
+                q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
+                scale, scheme = scheme.softmax_scale(self.head_dim), None
+            k, v, places = cache.extend(k, v, places)
+            at = None
+        attended = attend(
+            q,
+            k,
+            v,
+            scheme=scheme,
+            q_positions=positions,
+            k_positions=places,
+            causal=self.causal,
+            at=at,
+            document_ids=document_ids,
+            mask=mask,
+            window=self.window,
+            scale=scale,
+            dropout=self.dropout if self.training else 0.0,
+        )
+        out: torch.Tensor = self.out(attended.transpose(1, 2).flatten(2))
+        return out
+
+    def _heads(self, x: torch.Tensor) -> torch.Tensor:
+        return x.view(*x.shape[:-1], -1, self.head_dim).transpose(1, 2)
+
+
+def _joined(old: Positions, new: Positions, device: torch.device) -> Positions:
+    """Two ranges that touch stay a range."""
+    if isinstance(old, range) and isinstance(new, range) and old.step == new.step == 1 and old.stop == new.start:
+        return range(old.start, new.stop)
+    first, second = as_tensor(old, device), as_tensor(new, device)
+    if first.ndim != second.ndim:
+        rows = max(first.shape[0] if first.ndim == 2 else 1, second.shape[0] if second.ndim == 2 else 1)
+        first, second = first.expand(rows, first.shape[-1]), second.expand(rows, second.shape[-1])
+    return torch.cat((first, second), dim=-1)

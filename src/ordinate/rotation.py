@@ -1,0 +1,89 @@
+"""Turn pairs of a vector by given angles: a pure formula, without any scale.
+
+    (x1, x2) -> (x1 cos - x2 sin, x2 cos + x1 sin)
+
+Two layouts say which entries are a pair. "half": entry i with entry i + n/2 (Llama, GPT-NeoX). "interleaved": entry 2i with entry
+2i + 1 (the RoFormer paper, GPT-J). Weights trained with one are wrong with the other.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import torch
+
+from ordinate.positions import Positions
+
+Layout = Literal["half", "interleaved"]
+Arithmetic = Literal["float32", "input"]
+
+
+class Rotation(NamedTuple):
+    """What ``Rope.at`` gives: cos and sin [T, n] or [B, T, n] in float32, and the positions they belong to."""
+
+    cos: torch.Tensor
+    sin: torch.Tensor
+    positions: Positions
+
+
+def rotate(
+    x: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    *,
+    layout: Layout,
+    start: int = 0,
+    sequence_dim: int = -2,
+    arithmetic: Arithmetic = "float32",
+) -> torch.Tensor:
+    """Turn the pairs in x[..., start : start + 2n]; the other entries pass through bit for bit.
+
+    Args:
+        x: vectors.
+        cos: cosines of the angles of n pairs.
+        sin: sines of the same.
+        layout: which entries make a pair.
+        start: first entry that is turned.
+        sequence_dim: -2 for x [B, H, T, D], -3 for [B, T, H, D] and packed [N, H, D].
+        arithmetic: "float32": multiply in float32 (float64 for float64 x) and round once to x's dtype. "input": cos, sin and every
+            product are rounded to x's dtype, in the order x cos + rotate_half(x) sin, as most transformers models do.
+
+    Returns:
+        A new tensor with the shape and dtype of x.
+
+    Shape:
+        x [B, H, T, D], cos and sin [T, n] or [B, T, n] -> [B, H, T, D]
+
+    Example:
+        >>> x = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]])
+        >>> quarter = (torch.tensor([[0.0, 1.0]]), torch.tensor([[1.0, 0.0]]))
+        >>> rotate(x, *quarter, layout="half")
+        tensor([[[[-3.,  2.,  1.,  4.]]]])
+        >>> rotate(x, *quarter, layout="interleaved")
+        tensor([[[[-2.,  1.,  3.,  4.]]]])
+    """
+    work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
+    pairs = cos.shape[-1]
+    cos, sin = (_spread(table, x.ndim, sequence_dim).to(work) for table in (cos, sin))
+    stop = start + 2 * pairs
+    turned = _turn(x[..., start:stop].to(work), cos, sin, layout).to(x.dtype)
+    if stop - start == x.shape[-1]:
+        return turned
+    return torch.cat((x[..., :start], turned, x[..., stop:]), dim=-1)
+
+
+def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
+    """Give cos or sin singleton dims where x has heads, so that it broadcasts against x."""
+    if sequence_dim == -3:
+        return table.unsqueeze(-2)
+    while 3 <= table.ndim < ndim:
+        table = table.unsqueeze(1)
+    return table
+
+
+def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout) -> torch.Tensor:
+    if layout == "half":
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    first, second = x[..., 0::2], x[..., 1::2]
+    return torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)

@@ -1,0 +1,242 @@
+"""Rotary position embedding (RoPE). Su et al., RoFormer, https://arxiv.org/abs/2104.09864
+
+    pair i of a query or key at position p is turned by the angle p w_i,  w_i = base^(-2i / rotary_dim)
+    q_m . k_n then depends on the contents and on m - n
+
+Where known implementations differ: which entries make a pair (the paper and GPT-J: interleaved; Llama and GPT-NeoX: half), how many
+entries turn (GPT-NeoX: a quarter of the head), and how the angles are rounded: transformers multiplies position and frequency in
+float32 (phases="float32"), then most of its models turn in the activations' dtype (arithmetic="input").
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import get_args
+
+import torch
+
+from ordinate import phases as phase_recipes
+from ordinate.phases import Frequencies, Phases
+from ordinate.positions import Positions, check
+from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
+from ordinate.sites import QueryKeyScheme, call_arguments
+
+DEFAULT_BASE = 10000.0
+
+
+class Rope(QueryKeyScheme):
+    """Turns pairs of every query and key by position times frequency; no parameters, no table, no maximum length.
+
+    pair i at position p turns by p w_i, w_i = base^(-2i / rotary_dim), i = 0 .. rotary_dim / 2 - 1. Frequencies are plain numbers
+    fixed here: no cast, device move or checkpoint reaches them.
+
+    Args:
+        head_dim: width of a head, D.
+        layout: "half" pairs entry i with i + rotary_dim / 2; "interleaved" pairs 2i with 2i + 1. No default: weights decide.
+        base: the 10000 of the paper, also called theta.
+        rotary_dim: entries that turn, even; all that are left after rotary_start if None.
+        rotary_start: first entry that turns.
+        inverse_frequencies: w_i in radians a position instead of base, rotary_dim / 2 numbers; float64 values count as exact.
+        phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
+        arithmetic: "float32" (turn in float32, round once) or "input" (every step in the input's dtype, as most of transformers).
+
+    Raises:
+        ValueError: if widths, base, frequencies or a named choice do not fit; all faults in one message.
+
+    Shape:
+        q [B, H, T, D], k [B, H_kv, T, D], positions [T] or [B, T] -> the same shapes (sequence_dim=-3: [B, T, H, D] or [N, H, D])
+
+    Example:
+        >>> rope = Rope(head_dim=4, layout="half")
+        >>> x = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]])
+        >>> rope.queries(x, rope.at(range(1, 2)))
+        tensor([[[[-1.9841,  1.9599,  2.4624,  4.0198]]]])
+        >>> q, k = torch.randn(1, 8, 5, 4), torch.randn(1, 2, 5, 4)
+        >>> turned_q, turned_k = rope(q, k, range(5))
+
+    Reference:
+        Su et al. 2021, https://arxiv.org/abs/2104.09864, section 3.2
+
+    Differs from:
+        transformers: exact angles by default; with phases="float32" and arithmetic="input" equal to it bit for bit.
+    """
+
+    def __init__(
+        self,
+        *,
+        head_dim: int,
+        layout: Layout,
+        base: float = DEFAULT_BASE,
+        rotary_dim: int | None = None,
+        rotary_start: int = 0,
+        inverse_frequencies: Sequence[float] | None = None,
+        phases: Phases = "exact",
+        arithmetic: Arithmetic = "float32",
+    ) -> None:
+        super().__init__()
+        width = head_dim - rotary_start if rotary_dim is None else rotary_dim
+        given = None if inverse_frequencies is None else tuple(float(value) for value in inverse_frequencies)
+        faults = _width_faults(head_dim, width, rotary_start, given)
+        for name, value, known in (("layout", layout, Layout), ("phases", phases, Phases), ("arithmetic", arithmetic, Arithmetic)):
+            if value not in get_args(known):
+                faults.append(f"{name}: needed one of {', '.join(get_args(known))}, got {value!r}")
+        if faults:
+            raise ValueError("; ".join(faults))
+        if given is not None and base != DEFAULT_BASE:
+            warnings.warn(f"Rope: base={base} has no effect beside inverse_frequencies", stacklevel=2)
+        self.head_dim, self.layout, self.base = head_dim, layout, base
+        self.rotary_dim, self.rotary_start, self.phases, self.arithmetic = width, rotary_start, phases, arithmetic
+        self._given = given
+        self._frequencies = _frequencies(base, width, given, phases)
+
+    @property
+    def inverse_frequencies(self) -> tuple[float, ...]:
+        """Radians a position, one number a pair (float32 values for phases="float32")."""
+        return self._frequencies.radians
+
+    def at(self, positions: Positions, *, device: torch.device | str | None = None) -> Rotation:
+        """Compute cos and sin of every position and pair, once for all layers with equal settings.
+
+        Args:
+            positions: a range, or a tensor [T] or [B, T], whole or fractional.
+            device: where a range's result is made; a tensor's stays with the tensor.
+
+        Returns:
+            cos and sin, float32.
+
+        Shape:
+            [T, rotary_dim / 2] or [B, T, rotary_dim / 2]
+
+        Example:
+            >>> Rope(head_dim=8, layout="half").at(range(3)).cos.shape
+            torch.Size([3, 4])
+        """
+        check(positions)
+        return Rotation(*self._cos_sin(positions, device, torch.float32), positions)
+
+    def queries(self, q: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
+        """Turn queries by their positions, given as positions or as ``at``."""
+        return self._rotate("q", q, at, sequence_dim)
+
+    def keys(self, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
+        """Turn keys by their positions, given as positions or as ``at``."""
+        return self._rotate("k", k, at, sequence_dim)
+
+    def forward(
+        self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Turn queries and keys that have the same positions."""
+        if not isinstance(at, Rotation):
+            at = self.at(at, device=q.device)
+        return self._rotate("q", q, at, sequence_dim), self._rotate("k", k, at, sequence_dim)
+
+    def shift(self, keys: torch.Tensor, by: int | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
+        """Re-turn keys that already carry a rotation, as if their positions were larger by ``by``.
+
+        Args:
+            keys: turned keys.
+            by: one distance for all (an int, may be negative), or one a token: a range, [T] or [B, T].
+            sequence_dim: -2 for [B, H, T, D], -3 for [B, T, H, D] and [N, H, D].
+
+        Returns:
+            The keys at their new positions.
+
+        Shape:
+            as keys
+
+        Example:
+            >>> rope, k = Rope(head_dim=4, layout="half"), torch.randn(1, 1, 3, 4)
+            >>> moved = rope.shift(rope.keys(k, range(3)), 5)
+            >>> torch.allclose(moved, rope.keys(k, range(5, 8)), atol=1e-6)
+            True
+        """
+        if isinstance(by, int):
+            by = torch.full((keys.shape[sequence_dim],), by, device=keys.device)
+        return self._rotate("keys", keys, by, sequence_dim)
+
+    def softmax_scale(self, head_dim: int) -> float:
+        """Give head_dim^-0.5."""
+        return float(head_dim**-0.5)
+
+    def extra_repr(self) -> str:
+        """Give the call's arguments."""
+        frequencies = {} if self._given is None else {"inverse_frequencies": self._given}
+        return call_arguments(
+            head_dim=self.head_dim,
+            layout=self.layout,
+            base=self.base,
+            rotary_dim=self.rotary_dim,
+            rotary_start=self.rotary_start,
+            **frequencies,
+            phases=self.phases,
+            arithmetic=self.arithmetic,
+        )
+
+    def _cos_sin(
+        self, positions: Positions, device: torch.device | str | None, dtype: torch.dtype
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.phases == "float32":
+            return phase_recipes.float32(positions, self._frequencies.radians, device=device)
+        return phase_recipes.exact(positions, self._frequencies, device=device, dtype=dtype)
+
+    def _rotate(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> torch.Tensor:
+        positions = at.positions if isinstance(at, Rotation) else at
+        self._check(name, x, positions, sequence_dim)
+        if x.dtype == torch.float64 or not isinstance(at, Rotation):
+            precision = torch.float64 if x.dtype == torch.float64 else torch.float32
+            cos, sin = self._cos_sin(positions, x.device, precision)
+        else:
+            cos, sin = at.cos, at.sin
+            if cos.shape[-1] != self.rotary_dim // 2:
+                raise ValueError(
+                    f"{name}: needed at with {self.rotary_dim // 2} pairs, got {cos.shape[-1]}; another scheme made it"
+                )
+        if cos.device != x.device:
+            raise ValueError(f"{name}: needed at made for device {x.device}, got {cos.device}; use rope.at(positions, device=...)")
+        return rotate(
+            x,
+            cos,
+            sin,
+            layout=self.layout,
+            start=self.rotary_start,
+            sequence_dim=sequence_dim,
+            arithmetic=self.arithmetic,
+        )
+
+    def _check(self, name: str, x: torch.Tensor, positions: Positions, sequence_dim: int) -> None:
+        if sequence_dim not in (-2, -3):
+            raise ValueError(f"sequence_dim: needed -2 ([B, H, T, D]) or -3 ([B, T, H, D] or [N, H, D]), got {sequence_dim}")
+        if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim < -sequence_dim or x.shape[-1] != self.head_dim:
+            got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" if isinstance(x, torch.Tensor) else repr(type(x))
+            shape = "[B, H, T, D]" if sequence_dim == -2 else "[B, T, H, D] or [N, H, D]"
+            raise ValueError(f"{name}: needed a floating tensor {shape} with D = head_dim = {self.head_dim}, got {got}")
+        batch = x.shape[0] if x.ndim > -sequence_dim else 1
+        check(positions, length=x.shape[sequence_dim], batch=batch)
+
+
+def _width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...] | None) -> list[str]:
+    faults = []
+    if head_dim < 1:
+        faults.append(f"head_dim: needed a width >= 1, got {head_dim}")
+    if start < 0:
+        faults.append(f"rotary_start: needed an entry >= 0, got {start}")
+    if width < 2 or width % 2 or start + width > head_dim:
+        faults.append(
+            f"rotary_dim: needed an even number from 2 to {head_dim - start} (head_dim={head_dim}, rotary_start={start}), "
+            f"got {width}; an odd head turns all but its last entry with rotary_dim={max((head_dim - start) // 2 * 2, 2)}"
+        )
+    elif given is not None and len(given) != width // 2:
+        faults.append(f"inverse_frequencies: needed {width // 2} numbers (rotary_dim={width}), got {len(given)}")
+    return faults
+
+
+def _frequencies(base: float, width: int, given: tuple[float, ...] | None, phases: Phases) -> Frequencies:
+    if given is None and phases == "exact":
+        return phase_recipes.from_base(base, [(2 * i, width) for i in range(width // 2)])
+    if given is None:
+        phase_recipes.from_base(base, [])
+        return phase_recipes.from_values(phase_recipes.float32_from_base(base, width))
+    if phases == "float32":
+        given = tuple(torch.tensor(given, dtype=torch.float32, device="cpu").tolist())
+    return phase_recipes.from_values(given)

@@ -1,0 +1,208 @@
+"""Which keys a query may see: causal order, windows, documents and masks, apart from any score."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import torch
+
+from ordinate.positions import INTEGER_DTYPES, Packed, Positions, as_tensor, check, count, ends, same
+from ordinate.sites import check_device
+
+DocumentIds = torch.Tensor | tuple[torch.Tensor, torch.Tensor] | Packed
+Order = tuple[Positions, Positions]
+Hides = Literal["nothing", "the future", "some keys"]
+
+
+class Sight(NamedTuple):
+    """What decides, beside the scores, which keys a query may see; each part may be absent."""
+
+    causal: bool
+    window: int | None
+    order: Order
+    documents: tuple[torch.Tensor, torch.Tensor] | None
+    mask: torch.Tensor | None
+
+
+def sight_of(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    *,
+    causal: bool,
+    window: int | None,
+    order: Order,
+    document_ids: DocumentIds | None,
+    mask: torch.Tensor | None,
+) -> Sight:
+    """Check and gather what ``attend`` was told about who may see whom.
+
+    Args:
+        q: queries [B, H, Q, D].
+        k: keys [B, H_kv, K, D].
+        causal: hide what comes later in the order.
+        window: hide what is this far or farther in the order.
+        order: (q_order, k_order).
+        document_ids: tensor, pair, packed documents or None.
+        mask: bool, floating or None.
+
+    Returns:
+        The parts, checked.
+
+    Raises:
+        ValueError: if one of them does not fit q and k.
+
+    Example:
+        >>> x = torch.zeros(1, 1, 3, 2)
+        >>> sight = sight_of(x, x, causal=True, window=None, order=(range(3), range(3)), document_ids=None, mask=None)
+        >>> hides(sight)
+        'the future'
+    """
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 1):
+        raise ValueError(f"window: needed a whole number >= 1, got {window}")
+    check_places(q, k, *order, prefix="order ")
+    return Sight(causal, window, order, _documents(document_ids, q, k), _mask(mask, q, k))
+
+
+def hides(sight: Sight) -> Hides:
+    """Tell from settings and ranges alone, without reading a tensor, what is hidden.
+
+    Args:
+        sight: from ``sight_of``.
+
+    Returns:
+        "nothing", "the future" (queries and keys are one rising range under a causal mask), or "some keys".
+
+    Example:
+        >>> hides(Sight(True, None, (range(5, 6), range(6)), None, None))
+        'nothing'
+    """
+    if sight.window is not None or sight.documents is not None or sight.mask is not None:
+        return "some keys"
+    if not sight.causal:
+        return "nothing"
+    rows, columns = sight.order
+    if not (isinstance(rows, range) and isinstance(columns, range)):
+        return "some keys"
+    if same(rows, columns):
+        return "the future" if rows.step > 0 else "some keys"
+    all_before = count(rows) > 0 and count(columns) > 0 and ends(columns)[1] <= ends(rows)[0]
+    return "nothing" if all_before else "some keys"
+
+
+def visible_keys(sight: Sight, device: torch.device) -> torch.Tensor | None:
+    """Which keys each query may see, without a floating mask's part.
+
+    Args:
+        sight: from ``sight_of``.
+        device: where the result is made.
+
+    Returns:
+        bool, broadcastable to [B, H, Q, K], or None where nothing is hidden.
+
+    Example:
+        >>> visible_keys(Sight(True, 2, (range(3), range(3)), None, None), torch.device("cpu")).int()
+        tensor([[[[1, 0, 0],
+                  [1, 1, 0],
+                  [0, 1, 1]]]], dtype=torch.int32)
+    """
+    parts: list[torch.Tensor] = []
+    if sight.causal or sight.window is not None:
+        rows, columns = (as_tensor(places, device) for places in sight.order)
+        ahead = columns[..., None, :] - rows[..., :, None]
+        if sight.causal:
+            parts.append(four_dims(ahead <= 0, batched=True))
+        if sight.window is not None:
+            parts.append(four_dims(ahead.abs() < sight.window, batched=True))
+    if sight.documents is not None:
+        rows, columns = sight.documents
+        parts.append(four_dims(columns[..., None, :] == rows[..., :, None], batched=True))
+    if sight.mask is not None and sight.mask.dtype == torch.bool:
+        parts.append(four_dims(sight.mask))
+    visible: torch.Tensor | None = None
+    for part in parts:
+        visible = part if visible is None else visible & part
+    return visible
+
+
+def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_positions: Positions, prefix: str = "") -> None:
+    """Refuse query and key positions that do not fit q and k.
+
+    Args:
+        q: queries [B, H, Q, D].
+        k: keys [B, H_kv, K, D].
+        q_positions: one position a query.
+        k_positions: one position a key.
+        prefix: put before the names in errors.
+
+    Raises:
+        ValueError: if dtype, shape, length, batch or device does not fit.
+
+    Example:
+        >>> x = torch.zeros(1, 1, 3, 2)
+        >>> check_places(x, x, range(3), range(2))
+        Traceback (most recent call last):
+        ValueError: k_positions: needed 3 positions, one a token, got 2
+    """
+    for name, places, x in (("q_positions", q_positions, q), ("k_positions", k_positions, k)):
+        check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0])
+        check_device(prefix + name, places, x)
+
+
+def four_dims(x: torch.Tensor, batched: bool = False) -> torch.Tensor:
+    """Bring a mask or bias to four dimensions.
+
+    Args:
+        x: up to four dimensions.
+        batched: three dimensions are [B, Q, K], so the heads come second.
+
+    Returns:
+        A view.
+
+    Shape:
+        [Q, K] -> [1, 1, Q, K]
+
+    Example:
+        >>> four_dims(torch.zeros(2, 3, 3), batched=True).shape
+        torch.Size([2, 1, 3, 3])
+    """
+    if batched and x.ndim == 3:
+        return x[:, None]
+    while x.ndim < 4:
+        x = x[None]
+    return x
+
+
+def _documents(given: DocumentIds | None, q: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    if given is None:
+        return None
+    if isinstance(given, Packed):
+        given = given.document_ids
+    pair = given if isinstance(given, tuple) else (given, given)
+    for name, ids, x in (("queries", pair[0], q), ("keys", pair[1], k)):
+        if not isinstance(ids, torch.Tensor) or ids.dtype not in INTEGER_DTYPES:
+            raise ValueError(f"document_ids: needed integer tensors [T] or [B, T], got {getattr(ids, 'dtype', type(ids).__name__)}")
+        hint = "; give a pair (q_ids, k_ids) where queries and keys differ" if q.shape[2] != k.shape[2] else ""
+        try:
+            check(ids, name=f"document_ids of the {name}", length=x.shape[2], batch=x.shape[0])
+        except ValueError as fault:
+            raise ValueError(f"{fault}{hint}") from None
+        check_device("document_ids", ids, x)
+    return pair
+
+
+def _mask(mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor | None:
+    if mask is None:
+        return None
+    if not isinstance(mask, torch.Tensor) or not (mask.dtype == torch.bool or mask.is_floating_point()):
+        got = getattr(mask, "dtype", type(mask).__name__)
+        raise ValueError(f"mask: needed bool (true = may attend) or floating (added to the scores), got {got}")
+    full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    fits = mask.ndim <= 4 and all(got in (1, need) for got, need in zip(reversed(mask.shape), reversed(full), strict=False))
+    if not fits:
+        raise ValueError(
+            f"mask: needed a shape that broadcasts to [B, H, Q, K] = {list(full)}, got {list(mask.shape)}; "
+            "a padding mask [B, K] is mask[:, None, None, :]"
+        )
+    if mask.device != q.device:
+        raise ValueError(f"mask: needed device {q.device}, got {mask.device}")
+    return mask
