@@ -1,0 +1,143 @@
+"""``ordinate compare``: train short, test long, scheme beside scheme."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.lab.results import Comparison
+
+NEEDS = ("matplotlib", "rich", "jinja2")
+EPILOG = """\
+examples:
+  ordinate compare                                   five schemes, two tasks, two seeds; a few minutes on two cores
+  ordinate compare --schemes alibi,rope --tasks text --text book.txt
+  ordinate compare --seeds 5 --output study          more seeds: smaller differences can be told from chance
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: what ``add_subparsers`` gave.
+    """
+    parser = commands.add_parser(
+        "compare",
+        help="train small models with each scheme and test them beyond their training length",
+        description="Train one small Transformer per scheme on short sequences and test all of them on longer ones.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tasks", type=_names, default=("text", "shift"), help="text, shift (default: both)")
+    parser.add_argument("--schemes", type=_names, default=None, help="for example nope,rope (default: all)")
+    parser.add_argument(
+        "--text", type=Path, nargs="+", default=[], metavar="FILE", help="text to learn (default: Python help topics)"
+    )
+    parser.add_argument("--seeds", type=_count, default=2, help="models a scheme and task, for the spread (default: 2)")
+    parser.add_argument("--length", type=_count, default=64, help="training length in tokens (default: 64)")
+    parser.add_argument("--multiples", type=_counts, default=(1, 2, 4, 8), help="tested lengths (default: 1,2,4,8 times --length)")
+    parser.add_argument("--steps", type=_count, default=300, help="training steps (default: 300)")
+    parser.add_argument(
+        "--overflow", choices=("wrap", "clamp", "error"), default="wrap", help="a learned table beyond its end (default: wrap)"
+    )
+    parser.add_argument("--workers", type=_count, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("compare-report"), metavar="DIR", help="report folder (default: compare-report)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything, then train, show and write.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        0, or 2 for bad input.
+    """
+    missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        return _refuse(f"needed the packages {', '.join(missing)}; install them with: pip install 'ordinate[lab]'")
+    from rich.console import Console
+
+    from ordinate.lab import report
+    from ordinate.lab.compare import compare
+    from ordinate.lab.display import follow
+
+    try:
+        comparison = _prepare(options)
+        report.claim_folder(options.output)
+    except ValueError as fault:
+        return _refuse(str(fault))
+    console = Console()
+    settings = comparison.settings
+    console.print(
+        f"{len(settings.cells())} models: {len(settings.schemes)} schemes x {len(settings.tasks)} tasks x {settings.seeds} seeds, "
+        f"trained at {settings.budget.length}, tested up to {settings.budget.longest} tokens",
+        highlight=False,
+    )
+    follow(comparison, compare(comparison, workers=options.workers), console)
+    for task in settings.tasks:
+        for sentence in report.findings(comparison, task)[:2]:
+            console.print(f"{task}: {sentence}", highlight=False, markup=False)
+    report.write(comparison, options.output)
+    console.print(f"written: {options.output / report.REPORT}", highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def _prepare(options: argparse.Namespace) -> Comparison:
+    """Turn options into a comparison.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        A comparison without outcomes.
+
+    Raises:
+        ValueError: if a name is unknown, a number does not fit, or the text cannot be used.
+    """
+    from ordinate.lab.results import TASKS, Comparison, Settings
+    from ordinate.lab.tasks import SHIFT_OFFSET, read_corpus
+    from ordinate.lab.train import Budget
+    from ordinate.schemes import SCHEMES, require_name
+
+    schemes = tuple(require_name(name) for name in options.schemes or SCHEMES)
+    for task in options.tasks:
+        if task not in TASKS:
+            raise ValueError(f"unknown task {task!r}; there are {', '.join(TASKS)}")
+    if options.length <= SHIFT_OFFSET:
+        raise ValueError(f"--length: needed more than {SHIFT_OFFSET} tokens, got {options.length}")
+    budget = Budget(
+        length=options.length, steps=options.steps, multiples=tuple(sorted(set(options.multiples))), overflow=options.overflow
+    )
+    corpus = read_corpus(options.text, longest=budget.longest) if "text" in options.tasks else None
+    settings = Settings(tasks=options.tasks, schemes=schemes, seeds=options.seeds, budget=budget)
+    return Comparison(settings, corpus, shlex.join(["ordinate", *sys.argv[1:]]))
+
+
+def _refuse(reason: str) -> int:
+    print(f"ordinate compare: {reason}", file=sys.stderr)
+    return 2
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"needed a whole number >= 1, got {text!r}")
+    return int(text)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(_count(part.strip()) for part in text.split(","))

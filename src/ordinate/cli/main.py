@@ -1,0 +1,35 @@
+"""Entry point of the ``ordinate`` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import ordinate
+from ordinate.cli import compare
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; bad input ends in one line and exit status 2.
+
+    Args:
+        arguments: in place of the command line's.
+
+    Returns:
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="ordinate", description="Positional schemes for Transformers: compare, check, stretch.")
+    parser.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    compare.add_parser(commands)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except KeyboardInterrupt:
+        print("\nordinate: stopped; nothing was written", file=sys.stderr)
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

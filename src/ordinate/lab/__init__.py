@@ -1,0 +1,1 @@
+"""Experiments that show how schemes behave: train short, test long."""

@@ -1,0 +1,140 @@
+"""Train every scheme on every task, in a pool of one-thread processes, and collect what they reach at each length."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ordinate.lab.results import Cell, Comparison, Settings
+from ordinate.lab.tasks import Corpus, ShiftTask, Task, TextTask
+from ordinate.lab.train import Outcome, run
+
+EVALUATION_SHARE = 0.25
+POLL_SECONDS = 0.2
+REPORT_EVERY = 10
+HELD_OUT_SEED = 2**31
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the whole comparison is: a fraction of 1, seconds so far and seconds left, and what has just finished."""
+
+    fraction: float
+    elapsed: float
+    left: float | None
+    finished: tuple[Cell, ...]
+
+
+class StoppedError(Exception):
+    """Raised inside a worker when the comparison was interrupted."""
+
+
+def build_task(name: str, settings: Settings, corpus: Corpus | None, seed: int) -> Task:
+    """Build a task by name.
+
+    Args:
+        name: "text" or "shift".
+        settings: lengths and numbers of windows.
+        corpus: needed for "text".
+        seed: of the shift task's held-out sequences.
+
+    Returns:
+        The task.
+
+    Raises:
+        ValueError: for an unknown name, or text without a corpus.
+    """
+    budget = settings.budget
+    if name == "text" and corpus is not None:
+        return TextTask(corpus, length=budget.length, longest=budget.longest, windows=budget.windows)
+    if name == "shift":
+        return ShiftTask(length=budget.length, longest=budget.longest, windows=budget.windows, seed=HELD_OUT_SEED + seed)
+    raise ValueError(f"unknown task {name!r}; there are text, shift")
+
+
+def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
+    """Run all cells; outcomes are added to the comparison as they come.
+
+    Args:
+        comparison: settings and corpus; receives the outcomes.
+        workers: processes of one thread each.
+
+    Yields:
+        Progress, a few times a second and after every finished cell.
+
+    Raises:
+        RuntimeError: if a worker process died.
+    """
+    context = multiprocessing.get_context("spawn")
+    stop, steps = context.Event(), context.SimpleQueue()
+    cells = comparison.settings.cells()
+    started = time.perf_counter()
+    done: dict[Cell, float] = dict.fromkeys(cells, 0.0)
+    pool = ProcessPoolExecutor(
+        min(workers, len(cells)),
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(comparison.settings, comparison.corpus, stop, steps),
+    )
+    try:
+        pending: dict[Future[Outcome], Cell] = {pool.submit(_run_cell, cell): cell for cell in cells}
+        while pending:
+            finished, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+            while not steps.empty():
+                cell, fraction = steps.get()
+                done[cell] = max(done[cell], fraction)
+            ready = tuple(pending.pop(future) for future in finished)
+            for future, cell in zip(finished, ready, strict=True):
+                comparison.outcomes[cell] = future.result()
+                done[cell] = 1.0
+            yield _progress(sum(done.values()) / len(cells), time.perf_counter() - started, ready)
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _progress(fraction: float, elapsed: float, finished: tuple[Cell, ...]) -> Progress:
+    left = elapsed * (1 - fraction) / fraction if fraction > 0.02 else None
+    return Progress(fraction, elapsed, left, finished)
+
+
+_worker: dict[str, Any] = {}
+
+
+def _start_worker(settings: Settings, corpus: Corpus | None, stop: Any, steps: Any) -> None:
+    """One thread a process; Ctrl-C is the parent's to handle, and no worker outlives its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    _worker.update(settings=settings, corpus=corpus, stop=stop, steps=steps)
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run_cell(cell: Cell) -> Outcome:
+    settings: Settings = _worker["settings"]
+    budget = settings.budget
+
+    def report(step: int) -> None:
+        if _worker["stop"].is_set():
+            raise StoppedError
+        if step % REPORT_EVERY == 0:
+            _worker["steps"].put((cell, (1 - EVALUATION_SHARE) * step / budget.steps))
+
+    return run(cell.scheme, build_task(cell.task, settings, _worker["corpus"], cell.seed), budget, cell.seed, report)

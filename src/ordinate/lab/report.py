@@ -1,0 +1,160 @@
+"""Write what a comparison found: results.json, curves.png and a report.html that can be read offline."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from datetime import date
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ordinate.lab import curves
+from ordinate.lab.results import MADE_BY, TASKS, Comparison, Spread, site_of, versions
+
+RESULTS, CURVES, REPORT = "results.json", "curves.png", "report.html"
+
+
+def claim_folder(folder: Path) -> None:
+    """Make the output folder, or refuse it before anything runs: nothing that is not ours is ever overwritten.
+
+    Args:
+        folder: new, empty, or made by an earlier comparison.
+
+    Raises:
+        ValueError: if it is a file, cannot be written, or holds other files.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(entry.name for entry in folder.iterdir())
+        probe = folder / f".{RESULTS}.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(f"--output: needed a folder that can be written, got {folder} ({error.strerror or error})") from None
+    if names and not _is_ours(folder / RESULTS):
+        listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise ValueError(
+            f"--output: needed a new or empty folder, or one that an earlier comparison made, got {folder}, which holds {listed}; "
+            "choose another folder"
+        )
+
+
+def write(comparison: Comparison, folder: Path) -> None:
+    """Write the three files; each replaces an older one whole, or not at all.
+
+    Args:
+        comparison: with all its outcomes.
+        folder: claimed before.
+    """
+    results = json.dumps(comparison.as_json(), indent=1).encode()
+    _replace(folder / RESULTS, lambda path: path.write_bytes(results))
+    _replace(folder / CURVES, lambda path: curves.save(comparison, path, "png"))
+    page = render(comparison).encode()
+    _replace(folder / REPORT, lambda path: path.write_bytes(page))
+
+
+def render(comparison: Comparison) -> str:
+    """Give the report as one self-contained HTML page.
+
+    Args:
+        comparison: with all its outcomes.
+
+    Returns:
+        The page.
+    """
+    import jinja2
+
+    template = resources.files("ordinate.lab").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    settings = comparison.settings
+    return environment.from_string(template).render(
+        budget=settings.budget,
+        settings=settings,
+        corpus=comparison.corpus,
+        command=comparison.command,
+        versions=versions(),
+        today=date.today().isoformat(),
+        figure=_svg(comparison),
+        tasks=[_task(comparison, task) for task in settings.tasks],
+        seconds=round(sum(outcome.seconds for outcome in comparison.outcomes.values())),
+    )
+
+
+def _task(comparison: Comparison, task: str) -> dict[str, Any]:
+    settings = comparison.settings
+    multiples = settings.budget.multiples
+    rows = []
+    for scheme in settings.schemes:
+        spreads = [comparison.spread(task, scheme, index) for index in range(len(multiples))]
+        first = spreads[0]
+        cells = [_cell(spread, first, scheme in comparison.lowest(task, i)) for i, spread in enumerate(spreads)]
+        rows.append({"scheme": scheme, "site": site_of(scheme), "cells": cells, "rise": comparison.rise(task, scheme)})
+    return {"name": task, "meaning": TASKS[task], "rows": rows, "findings": findings(comparison, task)}
+
+
+def _cell(spread: Spread | None, first: Spread | None, lowest: bool) -> dict[str, Any]:
+    if spread is None or first is None:
+        return {"text": "refused", "half": None, "heat": 0.0, "lowest": False}
+    heat = min(max((spread.mean - first.mean) / 2.0, 0.0), 1.0)
+    return {"text": f"{spread.mean:.2f}", "half": (spread.high - spread.low) / 2, "heat": round(heat, 3), "lowest": lowest}
+
+
+def findings(comparison: Comparison, task: str) -> list[str]:
+    """Say in sentences what the figures show; a difference inside the spread over seeds is not called a difference.
+
+    Args:
+        comparison: with all its outcomes.
+        task: which task.
+
+    Returns:
+        Plain sentences.
+    """
+    settings = comparison.settings
+    multiples = settings.budget.multiples
+    said = []
+    for index in sorted({0, len(multiples) - 1}):
+        lowest = comparison.lowest(task, index)
+        if not lowest or len(settings.schemes) < 2:
+            continue
+        best = comparison.spread(task, lowest[0], index)
+        loss = "" if best is None else f" ({best.mean:.2f} nats)"
+        tied = "" if len(lowest) == 1 else f"; {', '.join(lowest[1:])} cannot be told from it with these seeds"
+        said.append(f"At {multiples[index]}x, {lowest[0]} is lowest{loss}{tied}.")
+    if settings.seeds < 2:
+        said.append("One seed was run: how far seeds scatter is not known, so small differences mean nothing.")
+    if len(multiples) > 1:
+        said.extend(_rise_sentence(comparison, task, scheme) for scheme in settings.schemes)
+    return [sentence for sentence in said if sentence]
+
+
+def _rise_sentence(comparison: Comparison, task: str, scheme: str) -> str:
+    multiples = comparison.settings.budget.multiples
+    rise = comparison.rise(task, scheme)
+    if rise is None:
+        return f"{scheme} refuses {multiples[-1]}x: its table has no rows there."
+    seeds = "" if comparison.settings.seeds < 2 else f" ({rise.low:+.2f} to {rise.high:+.2f} over seeds)"
+    return f"{scheme}: {rise.mean:+.2f} nats from {multiples[0]}x to {multiples[-1]}x{seeds}."
+
+
+def _svg(comparison: Comparison) -> str:
+    buffer = io.StringIO()
+    curves.save(comparison, buffer, "svg")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _is_ours(results: Path) -> bool:
+    try:
+        with results.open("rb") as file:
+            return f'"made_by": "{MADE_BY}"'.encode() in file.read(200)
+    except OSError:
+        return False
+
+
+def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    write_to(partial)
+    os.replace(partial, path)

@@ -1,0 +1,133 @@
+"""The command as its user runs it: what it prints and writes, how it refuses, and that nothing is lost when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ordinate.cli.main import main
+
+QUICK = [
+    "compare",
+    "--schemes",
+    "nope,learned",
+    "--tasks",
+    "shift",
+    "--seeds",
+    "1",
+    "--length",
+    "8",
+    "--steps",
+    "4",
+    "--multiples",
+    "1,2",
+]
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ordinate.cli.main", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_small_comparison_from_the_command_line(tmp_path: Path) -> None:
+    done = command(*QUICK, "--output", "out", "--workers", "2", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "[2/2] shift" in done.stdout
+    assert "written: out/report.html" in done.stdout
+    stored = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [(cell["scheme"], len(cell["losses"])) for cell in stored["cells"]] == [("learned", 2), ("nope", 2)]
+    for cell in stored["cells"]:
+        assert f"{cell['losses'][0]:.3f}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--schemes", "rop"], "unknown scheme 'rop'; did you mean 'rope'?"),
+        (["--tasks", "txt"], "unknown task 'txt'; there are text, shift"),
+        (["--length", "4"], "--length: needed more than 5 tokens, got 4"),
+        (["--tasks", "text", "--text", "absent.txt"], "needed a readable file, got absent.txt"),
+        (["--tasks", "text", "--text", "empty.txt"], "got empty.txt, which is empty"),
+        (["--tasks", "text", "--text", "tiny.txt"], "needed at least 320 bytes for contexts of 16, got 4 from tiny.txt"),
+        (["--output", "theirs"], "got theirs, which holds diary.txt; choose another folder"),
+        (["--output", "tiny.txt"], "needed a folder that can be written, got tiny.txt (File exists)"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "tiny.txt").write_text("tiny")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "diary.txt").write_text("dear")
+    before = sorted(tmp_path.rglob("*"))
+    assert main([*QUICK, *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "compare-report"] == before
+
+
+@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--steps", "ten"], ["--multiples", "1,,2"], ["--overflow", "bend"]])
+def test_options_that_are_no_numbers_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*QUICK, *arguments])
+    assert stopped.value.code == 2
+    assert arguments[1].split(",")[0] in capsys.readouterr().err
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("ordinate.cli.compare.NEEDS", ("rich", "no_such_package"))
+    assert main(QUICK) == 2
+    assert "needed the packages no_such_package; install them with: pip install 'ordinate[lab]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path, sent: signal.Signals, status: int) -> None:
+    assert command(*QUICK, "--output", "out", folder=tmp_path).returncode == 0
+    earlier = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    long = [*QUICK, "--steps", "100000", "--output", "out", "--workers", "2"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ordinate.cli.main", *long],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(children(running.pid)) >= 3)
+    workers = children(running.pid)
+    os.kill(running.pid, sent)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == status
+    assert "Traceback" not in errors
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == earlier
+
+
+def children(parent: int) -> list[int]:
+    """The resource tracker and the workers of a process."""
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def wait_for(condition: object, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.1)
