@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     )
     follow(comparison, compare(comparison, workers=options.workers), console)
     for task in settings.tasks:
-        for sentence in report.findings(comparison, task)[:2]:
+        for sentence in report.findings(comparison, task):
             console.print(f"{task}: {sentence}", highlight=False, markup=False)
     report.write(comparison, options.output)
     console.print(f"written: {options.output / report.REPORT}", highlight=False, markup=False, soft_wrap=True)

@@ -75,7 +75,9 @@ def _panel(panel: Any, comparison: Comparison, task: str) -> None:
     panel.minorticks_off()
     panel.set_xlabel("context length in tokens (multiples of the training length)")
     panel.set_ylabel("loss on the same targets, nats")
-    panel.set_ylim(bottom=0)
+    panel.margins(y=0.12)
+    if guess is not None:
+        panel.set_ylim(bottom=0)
     panel.grid(alpha=0.25)
     panel.spines[["top", "right"]].set_visible(False)
     _label_ends(panel, lengths[-1], labels)

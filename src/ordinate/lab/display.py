@@ -83,18 +83,21 @@ def _table(comparison: Comparison, task: str) -> Any:
     from rich.table import Table
 
     budget, schemes = comparison.settings.budget, comparison.settings.schemes
-    table = Table(title=f"{task}: loss in nats on the same targets, by context length", box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("scheme")
-    table.add_column("acts at")
+    title = f"{task}: loss in nats on the same targets, by context length"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True)
+    table.add_column("scheme", no_wrap=True)
+    table.add_column("acts at", no_wrap=True)
     for multiple in budget.multiples:
-        table.add_column(f"{multiple}x ({multiple * budget.length})", justify="right")
-    table.add_column("rise", justify="right")
+        table.add_column(f"{multiple}x ({multiple * budget.length})", justify="right", no_wrap=True)
+    table.add_column("rise", justify="right", no_wrap=True)
     lowest = [comparison.lowest(task, index) for index in range(len(budget.multiples))]
     for scheme in schemes:
         spreads = [comparison.spread(task, scheme, index) for index in range(len(budget.multiples))]
         cells = [_cell(comparison, task, scheme, spread, scheme in best) for spread, best in zip(spreads, lowest, strict=True)]
         rise = comparison.rise(task, scheme)
-        table.add_row(scheme, site_of(scheme), *cells, "" if rise is None else f"{rise.mean:+.2f}")
+        table.add_row(
+            scheme, site_of(scheme).replace("queries and keys", "q and k"), *cells, "" if rise is None else f"{rise.mean:+.2f}"
+        )
     return table
 
 

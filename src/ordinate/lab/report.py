@@ -79,6 +79,7 @@ def render(comparison: Comparison) -> str:
         today=date.today().isoformat(),
         figure=_svg(comparison),
         tasks=[_task(comparison, task) for task in settings.tasks],
+        parameters=max((outcome.parameters for outcome in comparison.outcomes.values()), default=0),
         seconds=round(sum(outcome.seconds for outcome in comparison.outcomes.values())),
     )
 
@@ -126,17 +127,20 @@ def findings(comparison: Comparison, task: str) -> list[str]:
     if settings.seeds < 2:
         said.append("One seed was run: how far seeds scatter is not known, so small differences mean nothing.")
     if len(multiples) > 1:
-        said.extend(_rise_sentence(comparison, task, scheme) for scheme in settings.schemes)
-    return [sentence for sentence in said if sentence]
+        said.extend(_rises(comparison, task))
+    return said
 
 
-def _rise_sentence(comparison: Comparison, task: str, scheme: str) -> str:
+def _rises(comparison: Comparison, task: str) -> list[str]:
     multiples = comparison.settings.budget.multiples
-    rise = comparison.rise(task, scheme)
-    if rise is None:
-        return f"{scheme} refuses {multiples[-1]}x: its table has no rows there."
-    seeds = "" if comparison.settings.seeds < 2 else f" ({rise.low:+.2f} to {rise.high:+.2f} over seeds)"
-    return f"{scheme}: {rise.mean:+.2f} nats from {multiples[0]}x to {multiples[-1]}x{seeds}."
+    rises = {scheme: comparison.rise(task, scheme) for scheme in comparison.settings.schemes}
+    known = sorted((rise.mean, scheme) for scheme, rise in rises.items() if rise is not None)
+    said = [f"{scheme} refuses {multiples[-1]}x: its table has no rows there." for scheme, rise in rises.items() if rise is None]
+    if len(known) > 1:
+        least, most = known[0], known[-1]
+        way = f"From {multiples[0]}x to {multiples[-1]}x"
+        said.insert(0, f"{way}, {least[1]} rises least ({least[0]:+.2f} nats), {most[1]} most ({most[0]:+.2f}).")
+    return said
 
 
 def _svg(comparison: Comparison) -> str:

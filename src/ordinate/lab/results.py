@@ -18,6 +18,7 @@ from ordinate.schemes import SCHEMES
 from ordinate.sites import InputScheme, QueryKeyScheme
 
 MADE_BY = "ordinate compare"
+RESOLUTION = 0.01  # nats
 TASKS = {
     "text": "next byte of held-out text",
     "shift": "repeat the token five places back",
@@ -56,8 +57,8 @@ class Spread:
     high: float
 
     def overlaps(self, other: Spread) -> bool:
-        """Whether the two cannot be told apart by these seeds."""
-        return self.low <= other.high and other.low <= self.high
+        """Whether the two cannot be told apart: their seeds overlap, or lie closer than the tables show."""
+        return self.low <= other.high + RESOLUTION and other.low <= self.high + RESOLUTION
 
 
 @dataclass

@@ -1,0 +1,56 @@
+"""What the README and the examples show, run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["decode_with_cache", "packed_documents"])
+def test_examples_of_equal_results(name: str) -> None:
+    assert load(name).largest_difference() < 2e-6
+
+
+def test_small_model_learns_offsets_only_with_positions() -> None:
+    losses = load("small_model").first_losses(steps=60)
+    assert set(losses) == {"none", "sinusoidal", "learned", "rope", "alibi"}
+    assert losses["rope"] < losses["none"] - 0.5
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ru.md"])
+def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, names)
+    assert names["where"].tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
+    x, rope = names["x"], names["rope"]
+    alone = [names["attend"](x[:, :, p], x[:, :, p], x[:, :, p], scheme=rope, q_positions=r, k_positions=r, causal=True)
+             for p, r in ((slice(0, 3), range(3)), (slice(3, 5), range(2)))]  # fmt: skip
+    assert torch.allclose(names["out"], torch.cat(alone, dim=2), atol=1e-6)
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md"])
+def test_links_of_the_pages_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target
