@@ -68,8 +68,8 @@ def from_base(base: float, exponents: Sequence[tuple[int, int]]) -> Frequencies:
         >>> from_base(10000.0, [(0, 4), (2, 4)]).radians
         (1.0, 0.01)
     """
-    if not (math.isfinite(base) and base > 0):
-        raise ValueError(f"base: needed a positive finite number, got {base}")
+    if not isinstance(base, (int, float)) or not (math.isfinite(base) and base > 0):
+        raise ValueError(f"base: needed a positive finite number, got {base!r}")
     with decimal.localcontext(decimal.Context(prec=_PRECISION)):
         logarithm = decimal.Decimal(base).ln()
         radians = [(-logarithm * numerator / denominator).exp() for numerator, denominator in exponents]

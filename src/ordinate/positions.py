@@ -340,4 +340,5 @@ def _require_length(name: str, got: int, length: int | None) -> None:
 def _describe(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
-    return f"{type(value).__name__} {value!r}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -56,6 +56,9 @@ def test_findings_name_ties_and_rises() -> None:
 
 
 def test_one_seed_claims_no_difference() -> None:
+    spread = comparison({"rope": [(1.0, 2.0)]}).spread("shift", "rope", 0)
+    assert spread is not None
+    assert spread.half is None
     said = report.findings(comparison({"rope": [(1.0, 2.0)], "nope": [(1.01, 2.5)]}), "shift")
     assert any("how far seeds scatter is not known" in sentence for sentence in said)
 

@@ -63,7 +63,7 @@ def _follow_live(comparison: Comparison, events: Iterable[Progress], console: Co
     with Live(console=console, auto_refresh=False) as live:
         for progress in events:
             status = Text(f"{progress.fraction:4.0%}  {clock(progress.elapsed)} so far, about {clock(progress.left)} left")
-            live.update(Group(*tables(comparison), ProgressBar(100, 100 * progress.fraction, width=60), status), refresh=True)
+            live.update(Group(*tables(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
         live.update(Group(*tables(comparison)), refresh=True)
 
 
@@ -107,7 +107,5 @@ def _cell(comparison: Comparison, task: str, scheme: str, spread: Spread | None,
     if spread is None:
         done = any((cell.task, cell.scheme) == (task, scheme) for cell in comparison.outcomes)
         return Text("refused" if done else "...", style="dim")
-    text = f"{spread.mean:.2f}"
-    if comparison.settings.seeds > 1:
-        text += f" ±{(spread.high - spread.low) / 2:.2f}"
+    text = f"{spread.mean:.2f}" if spread.half is None else f"{spread.mean:.2f} ±{spread.half:.2f}"
     return Text(text, style="bold green" if lowest else "")

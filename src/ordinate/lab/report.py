@@ -100,7 +100,7 @@ def _cell(spread: Spread | None, first: Spread | None, lowest: bool) -> dict[str
     if spread is None or first is None:
         return {"text": "refused", "half": None, "heat": 0.0, "lowest": False}
     heat = min(max((spread.mean - first.mean) / 2.0, 0.0), 1.0)
-    return {"text": f"{spread.mean:.2f}", "half": (spread.high - spread.low) / 2, "heat": round(heat, 3), "lowest": lowest}
+    return {"text": f"{spread.mean:.2f}", "half": spread.half, "heat": round(heat, 3), "lowest": lowest}
 
 
 def findings(comparison: Comparison, task: str) -> list[str]:

@@ -50,11 +50,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean, lowest and highest loss over the seeds."""
+    """Mean, lowest and highest loss over the seeds that are done."""
 
     mean: float
     low: float
     high: float
+    seeds: int
+
+    @property
+    def half(self) -> float | None:
+        """Half the distance from lowest to highest; None for one seed, which says nothing about scatter."""
+        return (self.high - self.low) / 2 if self.seeds > 1 else None
 
     def overlaps(self, other: Spread) -> bool:
         """Whether the two cannot be told apart: their seeds overlap, or lie closer than the tables show."""
@@ -73,10 +79,7 @@ class Comparison:
     def spread(self, task: str, scheme: str, index: int) -> Spread | None:
         """Loss at the index-th length over the seeds that are done, or None if there is none."""
         losses = [outcome.losses[index] for cell, outcome in self.outcomes.items() if (cell.task, cell.scheme) == (task, scheme)]
-        known = [loss for loss in losses if loss is not None]
-        if not known:
-            return None
-        return Spread(sum(known) / len(known), min(known), max(known))
+        return _spread([loss for loss in losses if loss is not None])
 
     def rise(self, task: str, scheme: str) -> Spread | None:
         """Loss at the longest length less the same model's loss at the shortest, over the seeds."""
@@ -85,7 +88,7 @@ class Comparison:
             first, last = outcome.losses[0], outcome.losses[-1]
             if (cell.task, cell.scheme) == (task, scheme) and first is not None and last is not None:
                 rises.append(last - first)
-        return Spread(sum(rises) / len(rises), min(rises), max(rises)) if rises else None
+        return _spread(rises)
 
     def lowest(self, task: str, index: int) -> list[str]:
         """Schemes with the lowest loss at a length, best mean first: all that the seeds cannot tell from the best."""
@@ -112,6 +115,10 @@ class Comparison:
                 {**dataclasses.asdict(cell), **dataclasses.asdict(outcome)} for cell, outcome in sorted_outcomes(self.outcomes)
             ],
         }
+
+
+def _spread(values: list[float]) -> Spread | None:
+    return Spread(sum(values) / len(values), min(values), max(values), len(values)) if values else None
 
 
 def sorted_outcomes(outcomes: dict[Cell, Outcome]) -> list[tuple[Cell, Outcome]]:

@@ -75,6 +75,7 @@ class Rope(QueryKeyScheme):
         arithmetic: Arithmetic = "float32",
     ) -> None:
         super().__init__()
+        _require_whole(head_dim=head_dim, rotary_start=rotary_start, rotary_dim=0 if rotary_dim is None else rotary_dim)
         width = head_dim - rotary_start if rotary_dim is None else rotary_dim
         given = None if inverse_frequencies is None else tuple(float(value) for value in inverse_frequencies)
         faults = _width_faults(head_dim, width, rotary_start, given)
@@ -131,12 +132,12 @@ class Rope(QueryKeyScheme):
             at = self.at(at, device=q.device)
         return self._rotate("q", q, at, sequence_dim), self._rotate("k", k, at, sequence_dim)
 
-    def shift(self, keys: torch.Tensor, by: int | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
+    def shift(self, keys: torch.Tensor, by: float | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Re-turn keys that already carry a rotation, as if their positions were larger by ``by``.
 
         Args:
             keys: turned keys.
-            by: one distance for all (an int, may be negative), or one a token: a range, [T] or [B, T].
+            by: one distance for all (a number, may be negative), or one a token: a range, [T] or [B, T].
             sequence_dim: -2 for [B, H, T, D], -3 for [B, T, H, D] and [N, H, D].
 
         Returns:
@@ -151,8 +152,9 @@ class Rope(QueryKeyScheme):
             >>> torch.allclose(moved, rope.keys(k, range(5, 8)), atol=1e-6)
             True
         """
-        if isinstance(by, int):
-            by = torch.full((keys.shape[sequence_dim],), by, device=keys.device)
+        if isinstance(by, (int, float)):
+            dtype = torch.int64 if isinstance(by, int) else torch.float64
+            by = torch.full((keys.shape[sequence_dim],), by, dtype=dtype, device=keys.device)
         return self._rotate("keys", keys, by, sequence_dim)
 
     def softmax_scale(self, head_dim: int) -> float:
@@ -213,6 +215,12 @@ class Rope(QueryKeyScheme):
             raise ValueError(f"{name}: needed a floating tensor {shape} with D = head_dim = {self.head_dim}, got {got}")
         batch = x.shape[0] if x.ndim > -sequence_dim else 1
         check(positions, length=x.shape[sequence_dim], batch=batch)
+
+
+def _require_whole(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if not isinstance(number, int):
+            raise ValueError(f"{name}: needed a whole number, got {number!r}")
 
 
 def _width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...] | None) -> list[str]:
