@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from ordinate.positions import Packed, Positions, same
-from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
+from ordinate.sites import InputScheme, QueryKeyScheme, ScoreAt, ScoreScheme
 from ordinate.visibility import DocumentIds, Order, Sight, check_places, four_dims, hides, sight_of, visible_keys
 
 AttentionScheme = QueryKeyScheme | ScoreScheme
@@ -83,6 +83,8 @@ def attend(
     check_places(q, k, q_positions, k_positions)
     if not 0.0 <= dropout < 1.0:
         raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
+    if scale is not None and not math.isfinite(scale):
+        raise ValueError(f"scale: needed a finite number, got {scale}")
     order = (q_positions, k_positions) if order is None else order
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
     bias: torch.Tensor | None = None
@@ -92,10 +94,14 @@ def attend(
             scale = q.shape[-1] ** -0.5 if scale is None else scale
         case QueryKeyScheme():
             scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+            if at is not None and not (type(at) is tuple and len(at) == 2):
+                raise ValueError(f"at: needed (q_at, k_at), as attention_at gives it, got {type(at).__name__}")
             q_at, k_at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
             q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
         case ScoreScheme():
             scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+            if at is not None and not isinstance(at, ScoreAt):
+                raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {type(at).__name__}")
             score_scheme = scheme
         case InputScheme():
             raise TypeError(

@@ -54,11 +54,10 @@ class TokenAndPositionEmbedding(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if isinstance(scheme, (QueryKeyScheme, ScoreScheme)):
-            raise TypeError(
-                f"scheme: needed an input scheme or None, got {type(scheme).__name__}, which acts in the attention; "
-                "give it to MultiheadAttention or attend"
-            )
+        if scheme is not None and not isinstance(scheme, InputScheme):
+            where = ", which acts in the attention; give it to MultiheadAttention or attend"
+            hint = where if isinstance(scheme, (QueryKeyScheme, ScoreScheme)) else ""
+            raise TypeError(f"scheme: needed an input scheme or None, got {type(scheme).__name__}{hint}")
         if scheme is not None and scheme.d_model != d_model:
             raise ValueError(f"scheme: needed d_model={d_model}, got {scheme!r}")
         if scale not in ("sqrt", None):
@@ -174,11 +173,11 @@ class MultiheadAttention(nn.Module):
             raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}")
         if n_kv_heads < 1 or n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads: needed a number that divides n_heads={n_heads}, got {n_kv_heads}")
-        if isinstance(scheme, InputScheme):
-            raise TypeError(
-                f"scheme: needed a query-key or score scheme or None, got {type(scheme).__name__}, which acts at the input; "
-                "give it to TokenAndPositionEmbedding"
-            )
+        if scheme is not None and not isinstance(scheme, (QueryKeyScheme, ScoreScheme)):
+            hint = ", which acts at the input; give it to TokenAndPositionEmbedding" if isinstance(scheme, InputScheme) else ""
+            raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}{hint}")
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
         self.d_model, self.n_heads, self.n_kv_heads, self.head_dim = d_model, n_heads, n_kv_heads, d_model // n_heads
         self.causal, self.window, self.dropout = causal, window, dropout
         self.scheme = scheme

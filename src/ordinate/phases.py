@@ -10,13 +10,15 @@ the 53 bits of a float64, so whole turns drop out without rounding:
     x = s - quadrant / 4 + (low a3 + high b3)
 
 with a = pieces of the frequency, b = pieces of 2^26 times the frequency. The error of x is below 2^-78 turn for |p| < 2^53. The
-cos and sin of |2 pi x| <= pi / 4 are taken in float64 and rounded once: 0.51 ulp of float32, also next to the zeros of cos and sin.
-There is no integer overflow (undefined in compiled C++) and no product that a fused multiply-add could change.
+cos and sin of |2 pi x| <= pi / 4 are taken in float64 and rounded once: 0.51 ulp of float32 for |p| < 2^48, also next to the zeros
+of cos and sin. There is no integer overflow (undefined in compiled C++) and no product that a fused multiply-add could change.
+Fractional positions lose nothing but next to a zero, where values below 1e-12 are within 2e-20.
 """
 
 from __future__ import annotations
 
 import decimal
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,11 +46,13 @@ class Frequencies:
         turns: turns a position in units of 2^-128 turn, one int a pair.
         radians: the same as floats, radians a position ("inverse frequencies"), for reading.
         pieces: seven rows for the exact recipe: a1, a2, a3, b1, b2, b3, and the frequency in turns as a float.
+        fingerprint: a short digest of the turns, to tell two sets of frequencies apart.
     """
 
     turns: tuple[int, ...]
     radians: tuple[float, ...]
     pieces: tuple[tuple[float, ...], ...]
+    fingerprint: str
 
 
 def from_base(base: float, exponents: Sequence[tuple[int, int]]) -> Frequencies:
@@ -124,7 +128,9 @@ def exact(
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute cos and sin of position x frequency, correct to 0.51 ulp of float32 for whole and fractional |position| < 2^53.
+    """Compute cos and sin of position x frequency, correct to 0.51 ulp of float32 for |position| < 2^48.
+
+    Fractional positions keep that too, but for values of cos and sin below 1e-12: those are within 2e-20 (frequencies up to 100).
 
     Args:
         positions: a range, or a tensor [T] or [B, T].
@@ -209,7 +215,8 @@ def _frequencies(turns: list[int], radians: list[float]) -> Frequencies:
     high = [_cut(value << PIECE) for value in turns]
     whole = [value / 2**BITS for value in turns]
     rows = (*zip(*low, strict=True), *zip(*high, strict=True), tuple(whole)) if turns else ((),) * 7
-    return Frequencies(tuple(turns), tuple(radians), tuple(rows))
+    fingerprint = hashlib.sha256(repr(turns).encode()).hexdigest()[:16]
+    return Frequencies(tuple(turns), tuple(radians), tuple(rows), fingerprint)
 
 
 def _cut(turns: int) -> tuple[float, float, float]:

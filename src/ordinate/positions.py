@@ -306,7 +306,9 @@ def as_tensor(positions: Positions, device: torch.device | str | None = None) ->
         tensor([4, 2])
     """
     if isinstance(positions, range):
-        return torch.arange(positions.start, positions.stop, positions.step, device=device)
+        # torch.arange refuses a range that is empty because it runs backwards.
+        stop = positions.start + count(positions) * positions.step
+        return torch.arange(positions.start, stop, positions.step, device=device)
     return positions.double() if positions.is_floating_point() else positions.long()
 
 

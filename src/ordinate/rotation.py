@@ -19,11 +19,12 @@ Arithmetic = Literal["float32", "input"]
 
 
 class Rotation(NamedTuple):
-    """What ``Rope.at`` gives: cos and sin [T, n] or [B, T, n] in float32, and the positions they belong to."""
+    """What ``Rope.at`` gives: cos and sin [T, n] or [B, T, n] in float32, and what they were made from."""
 
     cos: torch.Tensor
     sin: torch.Tensor
     positions: Positions
+    made_by: str
 
 
 def rotate(

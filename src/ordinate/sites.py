@@ -147,11 +147,31 @@ def check_tokens(x: torch.Tensor, positions: Positions, *, d_model: int, fractio
         Traceback (most recent call last):
         ValueError: x: needed a floating tensor [B, T, 8] (d_model=8), got float32 [1, 3, 4]
     """
-    if not x.is_floating_point() or x.ndim < 2 or x.shape[-1] != d_model:
+    if not x.is_floating_point() or x.ndim not in (2, 3) or x.shape[-1] != d_model:
         got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}"
         raise ValueError(f"x: needed a floating tensor [B, T, {d_model}] (d_model={d_model}), got {got}")
     check(positions, length=x.shape[-2], batch=x.shape[0] if x.ndim > 2 else 1, fractional=fractional)
     check_device("positions", positions, x)
+
+
+def as_rows(vectors: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Fit position vectors to token vectors: those of positions [1, T] lose their batch where x has none.
+
+    Args:
+        vectors: position vectors [T, d] or [B, T, d].
+        x: token vectors [T, d] or [B, T, d].
+
+    Returns:
+        What can be added to x without changing its shape.
+
+    Shape:
+        [1, T, d] -> [T, d] for x [T, d]; else unchanged
+
+    Example:
+        >>> as_rows(torch.zeros(1, 3, 4), torch.zeros(3, 4)).shape
+        torch.Size([3, 4])
+    """
+    return vectors[0] if vectors.ndim > x.ndim else vectors
 
 
 def check_device(name: str, positions: Positions, x: torch.Tensor) -> None:

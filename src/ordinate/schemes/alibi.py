@@ -84,6 +84,8 @@ class ALiBi(DistanceScheme):
                 raise ValueError(f"slopes: needed 'paper', 'authors' or a tuple of {n_heads} numbers, got {slopes!r}")
             values = slopes_of(n_heads, slopes)
         else:
+            if not isinstance(slopes, (tuple, list)):
+                raise ValueError(f"slopes: needed 'paper', 'authors' or a tuple of {n_heads} numbers, got {slopes!r}")
             slopes = values = tuple(float(slope) for slope in slopes)
             if len(values) != n_heads or not all(math.isfinite(slope) for slope in values):
                 raise ValueError(f"slopes: needed {n_heads} finite numbers, one a head, got {values}")

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ordinate.positions import Positions, as_tensor, check, count, ends
-from ordinate.sites import InputScheme, call_arguments, check_tokens
+from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens
 
 Overflow = Literal["error", "wrap", "clamp"]
 
@@ -101,7 +101,7 @@ class Learned(InputScheme):
     def forward(self, x: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Give dropout(x + P) in x's dtype."""
         check_tokens(x, positions, d_model=self.d_model, fractional=False)
-        total = (x + self.at(positions, device=x.device)).to(x.dtype)
+        total = (x + as_rows(self.at(positions, device=x.device), x)).to(x.dtype)
         return F.dropout(total, self.dropout, self.training)
 
     def extra_repr(self) -> str:

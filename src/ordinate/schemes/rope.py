@@ -90,6 +90,7 @@ class Rope(QueryKeyScheme):
         self.rotary_dim, self.rotary_start, self.phases, self.arithmetic = width, rotary_start, phases, arithmetic
         self._given = given
         self._frequencies = _frequencies(base, width, given, phases)
+        self._made_by = f"{phases} {self._frequencies.fingerprint}"
 
     @property
     def inverse_frequencies(self) -> tuple[float, ...]:
@@ -114,7 +115,7 @@ class Rope(QueryKeyScheme):
             torch.Size([3, 4])
         """
         check(positions)
-        return Rotation(*self._cos_sin(positions, device, torch.float32), positions)
+        return Rotation(*self._cos_sin(positions, device, torch.float32), positions, self._made_by)
 
     def queries(self, q: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Turn queries by their positions, given as positions or as ``at``."""
@@ -184,18 +185,18 @@ class Rope(QueryKeyScheme):
 
     def _rotate(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> torch.Tensor:
         positions = at.positions if isinstance(at, Rotation) else at
+        if isinstance(at, Rotation) and at.made_by != self._made_by:
+            raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
         self._check(name, x, positions, sequence_dim)
         if x.dtype == torch.float64 or not isinstance(at, Rotation):
             precision = torch.float64 if x.dtype == torch.float64 else torch.float32
             cos, sin = self._cos_sin(positions, x.device, precision)
         else:
             cos, sin = at.cos, at.sin
-            if cos.shape[-1] != self.rotary_dim // 2:
-                raise ValueError(
-                    f"{name}: needed at with {self.rotary_dim // 2} pairs, got {cos.shape[-1]}; another scheme made it"
-                )
         if cos.device != x.device:
             raise ValueError(f"{name}: needed at made for device {x.device}, got {cos.device}; use rope.at(positions, device=...)")
+        if cos.ndim == 3 and x.ndim == -sequence_dim:  # positions [1, T] for vectors without a batch
+            cos, sin = cos[0], sin[0]
         return rotate(
             x,
             cos,

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from ordinate import phases
 from ordinate.positions import Positions, check
-from ordinate.sites import InputScheme, call_arguments, check_tokens
+from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens
 
 SinusoidLayout = Literal["interleaved", "sin_cos", "cos_sin"]
 Spacing = Literal["open", "closed"]
@@ -78,7 +78,7 @@ class Sinusoidal(InputScheme):
     """Fixed sines and cosines added to the token vectors; no parameters, no maximum length.
 
     P[p, 2i] = sin(p w_i), P[p, 2i + 1] = cos(p w_i), w_i = base^(-2i / d_model), for position p and pair i (the paper's form, the
-    default). The angles are exact at any whole or fractional position below 2^53.
+    default). The angles are exact at any whole or fractional position below 2^48.
 
     Args:
         d_model: width of the token vectors; any, also odd.
@@ -145,7 +145,8 @@ class Sinusoidal(InputScheme):
         """Give dropout(x + P), added in float32 (float64 for float64 x) and rounded once to x's dtype."""
         check_tokens(x, positions, d_model=self.d_model)
         work = torch.promote_types(x.dtype, torch.float32)
-        total = (x.to(work) + self.at(positions, device=x.device, dtype=work)).to(x.dtype)
+        vectors = as_rows(self.at(positions, device=x.device, dtype=work), x)
+        total = (x.to(work) + vectors).to(x.dtype)
         return F.dropout(total, self.dropout, self.training)
 
     def extra_repr(self) -> str:
