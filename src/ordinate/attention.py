@@ -6,7 +6,7 @@ out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional as F
@@ -58,7 +58,7 @@ def attend(
         dropout: probability of dropping an attention weight; 0 outside training is up to the caller.
 
     Returns:
-        A tensor with v's width and q's dtype.
+        A tensor with v's width and q's dtype (autocast's dtype under autocast, as PyTorch's own attention).
 
     Shape:
         q [B, H, Q, D], k [B, H_kv, K, D], v [B, H_kv, K, E] -> [B, H, Q, E]
@@ -89,27 +89,22 @@ def attend(
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
     bias: torch.Tensor | None = None
     score_scheme: ScoreScheme | None = None
-    match scheme:
-        case None:
-            scale = q.shape[-1] ** -0.5 if scale is None else scale
-        case QueryKeyScheme():
-            scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
-            if at is not None and not (type(at) is tuple and len(at) == 2):
-                raise ValueError(f"at: needed (q_at, k_at), as attention_at gives it, got {type(at).__name__}")
-            q_at, k_at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
-            q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
-        case ScoreScheme():
-            scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
-            if at is not None and not isinstance(at, ScoreAt):
-                raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {type(at).__name__}")
-            score_scheme = scheme
-        case InputScheme():
-            raise TypeError(
-                f"scheme: needed a query-key or score scheme, got {type(scheme).__name__}, which acts at the input: "
-                "call it on the embeddings once, scheme(x, positions), and give attend scheme=None"
-            )
-        case _:
-            raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}")
+    # isinstance and not `match`: the compiler of PyTorch 2.9 does not know class patterns.
+    if isinstance(scheme, QueryKeyScheme):
+        scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+        if at is not None and not (type(at) is tuple and len(at) == 2):
+            raise ValueError(f"at: needed (q_at, k_at), as attention_at gives it, got {type(at).__name__}")
+        q_at, k_at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
+        q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
+    elif isinstance(scheme, ScoreScheme):
+        scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
+        if at is not None and not isinstance(at, ScoreAt):
+            raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {type(at).__name__}")
+        score_scheme = scheme
+    elif scheme is None:
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+    else:
+        _refuse(scheme)
     if isinstance(document_ids, Packed) and _go_by_document(sight, document_ids, q_positions, k_positions):
         return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout)
     if score_scheme is not None:
@@ -203,18 +198,21 @@ def _fused(
 def _plain(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float
 ) -> torch.Tensor:
-    """The formula, in float32 (float64 for float64 q) throughout, also under autocast."""
+    """The formula, in float32 (float64 for float64 q) throughout; the result has the dtype that the fused form would give."""
     work = torch.promote_types(q.dtype, torch.float32)
+    kind = q.device.type
+    cast = torch.is_autocast_enabled(kind) and q.dtype != torch.float64
+    result = torch.get_autocast_dtype(kind) if cast else q.dtype
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
-    with torch.autocast(q.device.type, enabled=False):
+    with torch.autocast(kind, enabled=False):
         scores = (q.to(work) @ k.to(work).mT) * scale
         if bias is not None and bias.dtype == torch.bool:
             scores = scores.masked_fill(~four_dims(bias), -math.inf)
         elif bias is not None:
             scores = scores + four_dims(bias).to(work)
         weights = F.dropout(scores.softmax(-1), dropout)
-        return (weights @ v.to(work)).to(q.dtype)
+        return (weights @ v.to(work)).to(result)
 
 
 def _fused_is_exact(q: torch.Tensor, bias: torch.Tensor | None) -> bool:
@@ -260,6 +258,16 @@ def _go_by_document(sight: Sight, packed: Packed, q_positions: Positions, k_posi
     """Only where positions and order are the packed ones: then every document counts from 0 and no value must be read."""
     places = (q_positions, k_positions, *sight.order)
     return len(packed.lengths) > 0 and sight.mask is None and all(place is packed.positions for place in places)
+
+
+def _refuse(scheme: object) -> NoReturn:
+    name = type(scheme).__name__
+    if isinstance(scheme, InputScheme):
+        raise TypeError(
+            f"scheme: needed a query-key or score scheme, got {name}, which acts at the input: "
+            "call it on the embeddings once, scheme(x, positions), and give attend scheme=None"
+        )
+    raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {name}")
 
 
 def _check_vectors(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:

@@ -250,7 +250,7 @@ class MultiheadAttention(nn.Module):
         return out
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
-        return x.view(*x.shape[:-1], -1, self.head_dim).transpose(1, 2)
+        return x.view(*x.shape[:-1], x.shape[-1] // self.head_dim, self.head_dim).transpose(1, 2)
 
 
 def _joined(old: Positions, new: Positions, device: torch.device) -> Positions:

@@ -1,0 +1,170 @@
+"""Wrong changes to attention: masks, windows, documents, heads, scales, caches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+import ordinate
+from mutant_tools import Patch, Proxy, wrap
+from ordinate import attention, modules, positions, sites
+from ordinate.schemes import rope
+
+
+def _change_sight(patch: Patch, **changes: Callable[[Any], Any]) -> None:
+    """Change parts of what decides which keys are seen."""
+
+    def changed(original: Any, sight: Any, device: Any) -> Any:
+        return original(sight._replace(**{part: change(getattr(sight, part)) for part, change in changes.items()}), device)
+
+    wrap(patch, attention, "visible_keys", changed)
+
+
+# Attention
+
+
+def causal_mask_off_by_one(patch: Patch) -> None:
+    _change_sight(patch, order=lambda order: (positions.as_tensor(order[0]) + 1, positions.as_tensor(order[1])))
+
+
+def causal_by_row_number(patch: Patch) -> None:
+    _change_sight(patch, order=lambda order: tuple(range(positions.count(places)) for places in order))
+
+
+def causal_mask_from_the_top_left(patch: Patch) -> None:
+    """SDPA's is_causal although queries start later than keys."""
+    wrap(patch, attention, "hides", lambda original, sight: "the future" if sight.causal else original(sight))
+
+
+def window_off_by_one(patch: Patch) -> None:
+    _change_sight(patch, window=lambda window: None if window is None else window + 1)
+
+
+def window_looks_back_only(patch: Patch) -> None:
+    _change_sight(patch, causal=lambda _: True)
+
+
+def documents_ignored(patch: Patch) -> None:
+    _change_sight(patch, documents=lambda _: None)
+
+
+def documents_only_by_border(patch: Patch) -> None:
+    """A later document that has the same id as an earlier one is taken for another."""
+
+    def runs(pair: Any) -> Any:
+        return pair and tuple((ids.diff(dim=-1, prepend=ids[..., :1]) != 0).long().cumsum(-1) for ids in pair)
+
+    _change_sight(patch, documents=runs)
+
+
+def bool_mask_inverted(patch: Patch) -> None:
+    _change_sight(patch, mask=lambda mask: mask if mask is None else ~mask)
+
+
+def float_mask_ignored(patch: Patch) -> None:
+    wrap(patch, attention, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "mask": None}))
+
+
+def packed_lengths_reversed(patch: Patch) -> None:
+    wrap(patch, attention, "_by_document", lambda original, q, k, v, s, lengths, *rest: original(q, k, v, s, lengths[::-1], *rest))
+
+
+def empty_rows_left_alone(patch: Patch) -> None:
+    patch.setattr(attention, "torch", Proxy(torch, where=lambda _, out, __: out))
+
+
+def empty_rows_divide_by_zero(patch: Patch) -> None:
+    """Hidden scores are -inf, then NaN is replaced: right values, gradients that are NaN."""
+
+    def weigh(q: Any, k: Any, v: Any, _: Any, sight: Any, scale: float, __: float) -> torch.Tensor:
+        k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+        hidden = torch.zeros(()).masked_fill(~attention.visible_keys(sight, q.device), -torch.inf)
+        return ((q @ k.mT * scale + hidden).softmax(-1) @ v).nan_to_num()
+
+    patch.setattr(attention, "_weigh", weigh)
+
+
+def heads_grouped_wrongly(patch: Patch) -> None:
+    """repeat where repeat_interleave belongs: query head h reads key head h mod H_kv."""
+
+    def repeated(original: Any, q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(q, *(x.repeat(1, q.shape[1] // x.shape[1], 1, 1) for x in (k, v)), *args, **kwargs)
+
+    wrap(patch, attention, "_fused", repeated)
+
+
+def plain_heads_grouped_wrongly(patch: Patch) -> None:
+    def repeated(original: Any, q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(q, *(x.repeat(1, q.shape[1] // x.shape[1], 1, 1) for x in (k, v)), *args, **kwargs)
+
+    wrap(patch, attention, "_plain", repeated)
+
+
+def softmax_scale_missing(patch: Patch) -> None:
+    for owner in (rope.Rope, sites.DistanceScheme):
+        patch.setattr(owner, "softmax_scale", lambda *_: 1.0)
+
+
+def bias_scaled_again(patch: Patch) -> None:
+    original = sites.DistanceScheme.bias
+    patch.setattr(sites.DistanceScheme, "bias", lambda self, q, k, at: original(self, q, k, at) * self.softmax_scale(q.shape[-1]))
+
+
+def keys_at_query_positions(patch: Patch) -> None:
+    wrap(patch, attention, "attention_at", lambda original, s, q_places, _, **kwargs: original(s, q_places, q_places, **kwargs))
+
+
+def attention_detached_from_scheme(patch: Patch) -> None:
+    wrap(patch, attention, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "causal": True}))
+
+
+# Modules
+
+
+def context_counted_from_zero(patch: Patch) -> None:
+    def counted(original: Any, *args: Any, k_positions: Any, **kwargs: Any) -> Any:
+        return original(*args, k_positions=range(positions.count(k_positions)), **kwargs)
+
+    wrap(patch, modules, "attend", counted)
+
+
+def embedding_unscaled(patch: Patch) -> None:
+    patch.setattr(modules, "math", Proxy(math, sqrt=lambda _: 1.0))
+
+
+def embedding_drops_before_the_sum(patch: Patch) -> None:
+    def forward(self: Any, tokens: torch.Tensor, places: Any) -> torch.Tensor:
+        x = F.dropout(self.tokens(tokens) * math.sqrt(self.d_model), self.dropout, self.training)
+        return self.scheme(x, places)
+
+    patch.setattr(modules.TokenAndPositionEmbedding, "forward", forward)
+
+
+def keys_turned_twice(patch: Patch) -> None:
+    """The cache turns all keys again at every step."""
+    turn = ordinate.Rope(head_dim=8, layout="half")
+
+    def again(original: Any, self: Any, k: Any, v: Any, places: Any) -> Any:
+        keys, values, where = original(self, k, v, places)
+        return turn.keys(keys, where), values, where
+
+    original = modules.KeyValueCache.extend
+    patch.setattr(modules.KeyValueCache, "extend", lambda self, *args: again(original, self, *args))
+
+
+def cache_forgets_rows(patch: Patch) -> None:
+    """Positions of the first batch row for all."""
+
+    def first(original: Any, *args: Any) -> Any:
+        places = original(*args)
+        return places[:1].expand(places.shape)
+
+    wrap(patch, modules, "_joined", first)
+
+
+def cache_counts_from_zero(patch: Patch) -> None:
+    wrap(patch, modules, "_joined", lambda original, *args: torch.arange(positions.count(original(*args))))

@@ -1,0 +1,237 @@
+"""What the package promises as a whole: imports, names, docstrings, and schemes that can be written down and read back."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import ordinate
+from cases import CASES, Case
+from contract_tools import SHUFFLED, acts, identical
+
+ROOT = Path(ordinate.__file__).parent
+# Each imports only from what stands before it (or from its own folder).
+ORDER = (
+    "reference",
+    "positions",
+    "sites",
+    "phases",
+    "rotation",
+    "visibility",
+    "schemes",
+    "attention",
+    "modules",
+    "plots",
+    "lab",
+    "cli",
+)
+ALWAYS_THERE = {*sys.stdlib_module_names, "torch", "numpy", "ordinate"}
+OPTIONAL = ("matplotlib", "transformers", "rich", "jinja2", "hypothesis", "mpmath", "pytest")
+FILES = sorted(ROOT.rglob("*.py"))
+INNER = [path for path in FILES if path.relative_to(ROOT).parts[0] not in ("lab", "cli", "plots.py", "__init__.py")]
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """Full names of all that is imported anywhere in a file; names taken from the package stand for their homes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the layer"
+            if node.module == "ordinate":
+                homes = (ordinate._HOMES.get(alias.name, alias.name) for alias in node.names)
+                yield from (f"ordinate.{home}" for home in homes)
+            else:
+                yield node.module or ""
+
+
+def _upward(place: str, inside_folder: bool, tree: ast.AST) -> list[str]:
+    """Imports of the package from above or beside."""
+    found = []
+    for name in _imports(tree):
+        parts = name.split(".")
+        if parts[0] != "ordinate" or len(parts) == 1 or parts[1] == "__version__":
+            continue
+        lower = parts[1] in ORDER and ORDER.index(parts[1]) < ORDER.index(place)
+        if not lower and not (inside_folder and parts[1] == place):
+            found.append(name)
+    return found
+
+
+def _foreign_at_the_top(tree: ast.Module) -> set[str]:
+    """Packages beyond torch and numpy that importing the file would import."""
+    found, left = set(), list(tree.body)
+    while left:
+        node = left.pop()
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if typing_only or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {name.split(".")[0] for name in _imports(node)}
+        left += ast.iter_child_nodes(node)
+    return found - ALWAYS_THERE
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_downwards(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert _foreign_at_the_top(tree) == set(), "optional packages are imported inside functions"
+    if path != ROOT / "__init__.py":
+        assert _place(path) in ORDER, f"{_place(path)} has no place in the order of imports"
+        assert _upward(_place(path), path.parent != ROOT, tree) == []
+
+
+def test_a_wrong_import_is_seen() -> None:
+    for text in ("from ordinate import attend", "import ordinate.attention", "def f():\n from ordinate.modules import x"):
+        assert _upward("attention", False, ast.parse(text)) != []
+    assert _upward("modules", False, ast.parse("from ordinate import attend, __version__\nimport ordinate.sites")) == []
+    assert _upward("schemes", True, ast.parse("from ordinate.schemes.alibi import ALiBi")) == []
+    for text in ("import rich.table", "if x:\n import jinja2", "class A:\n import rich", "try:\n import rich\nexcept E: pass"):
+        assert _foreign_at_the_top(ast.parse(text)) != set()
+    for text in ("import torch.nn, numpy", "def f():\n import rich", "class A:\n def f(self):\n  import rich"):
+        assert _foreign_at_the_top(ast.parse(text)) == set()
+
+
+def _loaded_after(code: str) -> set[str]:
+    """Which of the heavy packages a fresh process has loaded."""
+    asked = ("torch", *OPTIONAL)
+    program = f"import sys\n{code}\nprint(' '.join(name for name in {asked} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_is_light() -> None:
+    assert _loaded_after("import ordinate; dir(ordinate); ordinate.__version__") == set()
+    assert _loaded_after("import ordinate; ordinate.reference") == set()
+
+
+def test_a_scheme_needs_torch_only() -> None:
+    code = "import ordinate; ordinate.Rope(head_dim=8, layout='half').at(range(3)); ordinate.MultiheadAttention; ordinate.attend"
+    assert _loaded_after(code) == {"torch"}
+
+
+def test_exported_names_agree() -> None:
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    typed = {alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    modules = {name: f"ordinate.{name}" for name in ordinate._MODULES}
+    lazy = {name: f"ordinate.{home}" for name, home in ordinate._HOMES.items()}
+    assert set(lazy) | set(modules) | {"__version__"} == set(ordinate.__all__) == set(dir(ordinate))
+    assert len(ordinate.__all__) == len(set(ordinate.__all__))
+    assert typed == {name: lazy.get(name, "ordinate") for name in (*lazy, *modules)}
+    for name, home in {**lazy, **modules}.items():
+        value = getattr(ordinate, name)
+        assert value is getattr(sys.modules[home], name, sys.modules[home]), name
+    with pytest.raises(AttributeError, match="no attribute 'Rop'"):
+        ordinate.Rop  # noqa: B018
+
+
+def test_schemes_table_is_what_is_exported() -> None:
+    sites = (ordinate.InputScheme, ordinate.QueryKeyScheme, ordinate.ScoreScheme)
+    exported = [getattr(ordinate, name) for name in ordinate.__all__]
+    classes = {value for value in exported if inspect.isclass(value) and issubclass(value, sites) and not inspect.isabstract(value)}
+    assert classes == {value for value in ordinate.SCHEMES.values() if value is not None}
+    assert {ordinate.SCHEMES[case.scheme] for case in CASES.values()} == {*classes, None}
+    assert ordinate.SCHEMES["nope"] is None
+    for scheme in classes:
+        bases = [base for base in scheme.__mro__[1:] if issubclass(base, sites)]
+        assert all(inspect.isabstract(base) for base in bases), f"{scheme.__name__} derives from a concrete scheme"
+        assert sum(base in sites for base in bases) == 1, f"{scheme.__name__} must act at one site"
+
+
+# Docstrings
+
+# What is never called by a reader alone: an abstract class, or a record that a function makes.
+NO_EXAMPLE = {
+    "Packed": "made by packed(), which has one",
+    "ScoreAt": "made by scheme.at",
+    "InputScheme": "abstract",
+    "QueryKeyScheme": "abstract",
+    "ScoreScheme": "abstract",
+    "DistanceScheme": "abstract",
+    "Frequencies": "made by from_base()",
+    "Rotation": "made by Rope.at",
+    "Sight": "made by sight_of()",
+}
+# Public names through which tensors go.
+TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "exact", "float32", "arrange"}
+
+
+def _definitions() -> list[Any]:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    found = []
+    for path in INNER:
+        nodes = (node for node in ast.parse(path.read_text()).body if isinstance(node, kinds))
+        found += [pytest.param(node, id=f"{path.relative_to(ROOT)}:{node.name}") for node in nodes if node.name[0] != "_"]
+    return found
+
+
+def _sections(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    lines = (ast.get_docstring(node) or "").splitlines()
+    return {line.removesuffix(":") for line in lines if line and not line.startswith(" ") and line.endswith(":")}
+
+
+@pytest.mark.parametrize("node", _definitions())
+def test_docstrings_say_what_a_reader_needs(node: ast.FunctionDef | ast.ClassDef) -> None:
+    sections = _sections(node)
+    needed = set() if node.name in NO_EXAMPLE else {"Example"}
+    if isinstance(node, ast.FunctionDef):
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+        needed |= {"Args"} if any(arguments) else set()
+        returns = "" if node.returns is None else ast.unparse(node.returns)
+        needed |= {"Returns"} if returns != "None" else set()
+    if any(node.name == getattr(scheme, "__name__", "") for scheme in ordinate.SCHEMES.values()):
+        needed |= {"Args", "Raises", "Shape", "Reference", "Differs from"}
+    if node.name in TENSORS:
+        needed |= {"Args", "Shape"}
+    assert needed <= sections, f"{node.name} lacks {sorted(needed - sections)}"
+
+
+@pytest.mark.parametrize("node", _definitions())
+def test_public_methods_have_docstrings(node: ast.FunctionDef | ast.ClassDef) -> None:
+    for part in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
+            assert ast.get_docstring(part), f"{node.name}.{part.name}"
+
+
+def test_names_without_example_exist() -> None:
+    assert {param.values[0].name for param in _definitions()} >= set(NO_EXAMPLE) | TENSORS
+
+
+# Schemes as text
+
+WITH_MODULE = [case for case in CASES.values() if case.make() is not None]
+
+
+@pytest.mark.parametrize("case", WITH_MODULE, ids=lambda case: case.name.replace(" ", "_"))
+def test_constructor_arguments_are_keywords_and_attributes(case: Case) -> None:
+    scheme = case.make()
+    parameters = inspect.signature(type(scheme)).parameters
+    assert {parameter.kind for parameter in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    for name in parameters:
+        assert hasattr(scheme, name), f"{name} cannot be read back"
+
+
+@pytest.mark.parametrize("case", WITH_MODULE, ids=lambda case: case.name.replace(" ", "_"))
+def test_repr_is_the_call(case: Case) -> None:
+    scheme = case.make()
+    again = eval(repr(scheme), {name: getattr(ordinate, name) for name in ordinate.__all__})
+    assert repr(again) == repr(scheme)
+    assert repr(case.other()) != repr(scheme)
+    again.load_state_dict(scheme.state_dict())
+    for positions in (torch.tensor(SHUFFLED), range(5)):
+        identical(acts(case, again, positions), acts(case, scheme, positions))
+    for name in inspect.signature(type(scheme)).parameters:
+        assert getattr(again, name) == getattr(scheme, name), name
