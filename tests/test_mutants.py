@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant(angles.memo_by_length, "real_pairs", None),
     Mutant(angles.base_grows_with_length, "history", "rope half"),
     Mutant(angles.base_grows_with_length, "history", "sinusoidal"),
-    Mutant(angles.table_grows_by_reading_positions, "compiled", "rope half", torch._dynamo.exc.Unsupported),
+    Mutant(angles.table_grows_by_reading_positions, "compiled", "rope half", torch._dynamo.exc.TorchDynamoException),
     Mutant(angles.magnitude_in_the_rotation, "norms_kept", "rope partial"),
     Mutant(angles.magnitude_in_the_rotation, "inverse_by_negative", "rope half"),
     Mutant(angles.magnitude_in_the_rotation, "origin_is_identity", "rope half"),
