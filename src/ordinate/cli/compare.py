@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
     from ordinate.lab import report
     from ordinate.lab.compare import compare
-    from ordinate.lab.display import follow
+    from ordinate.lab.display import follow, notes
 
     try:
         comparison = _prepare(options)
@@ -85,9 +85,9 @@ def run(options: argparse.Namespace) -> int:
         highlight=False,
     )
     follow(comparison, compare(comparison, workers=options.workers), console)
-    for task in settings.tasks:
-        for sentence in report.findings(comparison, task):
-            console.print(f"{task}: {sentence}", highlight=False, markup=False)
+    said = [f"{task}: {sentence}" for task in settings.tasks for sentence in report.findings(comparison, task)]
+    for line in (*said, *notes(comparison)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     report.write(comparison, options.output)
     console.print(f"written: {options.output / report.REPORT}", highlight=False, markup=False, soft_wrap=True)
     return 0

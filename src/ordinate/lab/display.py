@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ordinate.lab.compare import Progress
-from ordinate.lab.results import Comparison, Spread, site_of
+from ordinate.lab.results import Comparison, Spread, beyond_the_table, site_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +36,18 @@ def tables(comparison: Comparison) -> list[Any]:
         Rich tables.
     """
     return [_table(comparison, task) for task in comparison.settings.tasks]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Say below the tables what a reader must know to read them.
+
+    Args:
+        comparison: what was run.
+
+    Returns:
+        Lines.
+    """
+    return [beyond_the_table(comparison.settings.budget)] if "learned" in comparison.settings.schemes else []
 
 
 def clock(seconds: float | None) -> str:

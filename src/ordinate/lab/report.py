@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.lab import curves
-from ordinate.lab.results import MADE_BY, TASKS, Comparison, Spread, site_of, versions
+from ordinate.lab.results import MADE_BY, TASKS, Comparison, Spread, beyond_the_table, site_of, versions
 
 RESULTS, CURVES, REPORT = "results.json", "curves.png", "report.html"
 
@@ -74,6 +74,7 @@ def render(comparison: Comparison) -> str:
         budget=settings.budget,
         settings=settings,
         corpus=comparison.corpus,
+        table_note=beyond_the_table(settings.budget) if "learned" in settings.schemes else "",
         command=comparison.command,
         versions=versions(),
         today=date.today().isoformat(),

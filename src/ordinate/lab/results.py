@@ -126,6 +126,16 @@ def sorted_outcomes(outcomes: dict[Cell, Outcome]) -> list[tuple[Cell, Outcome]]
     return sorted(outcomes.items(), key=lambda item: (item[0].task, item[0].scheme, item[0].seed))
 
 
+def beyond_the_table(budget: Budget) -> str:
+    """Say what a learned table does at the longer lengths."""
+    meaning = {
+        "wrap": "positions start again at 0",
+        "clamp": "every position reads the last row",
+        "error": "it refuses to run",
+    }
+    return f"A learned table has {budget.length} rows; beyond them {meaning[budget.overflow]}."
+
+
 def chance(task: str) -> float | None:
     """Loss of a model that knows nothing about the shift task: the logarithm of its alphabet; None for text."""
     return math.log(SHIFT_SYMBOLS) if task == "shift" else None
