@@ -36,7 +36,7 @@ SCHEMES = {
 }
 
 
-def first_losses(steps=30):
+def first_losses(steps=100):
     """Loss of each scheme on repeating the token three places back."""
     losses = {}
     for name, scheme in SCHEMES.items():

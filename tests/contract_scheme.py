@@ -80,7 +80,7 @@ def layer_oracle(case: Case) -> None:
         near(layer(case, case.make(), x, positions, causal=causal, **seen), want, what=f"{name}, causal {causal}, {sorted(seen)}")
     added = draw(case.n_heads, 7, 7, seed=8)
     for causal in (True, False):
-        got = layer(case, case.make(), x, POSITIONS["per row"], causal=causal, mask=added)
+        got = layer(case, case.make(), x, POSITIONS["per row"], causal=causal, mask=added[None])
         want = expected_layer(case, x, POSITIONS["per row"], causal=causal, added=added.double().numpy())
         near(got, want, what=f"float mask, causal {causal}")
 

@@ -152,8 +152,8 @@ def keys_turned_twice(patch: Patch) -> None:
         keys, values, where = original(self, k, v, places)
         return turn.keys(keys, where), values, where
 
-    original = modules.KeyValueCache.extend
-    patch.setattr(modules.KeyValueCache, "extend", lambda self, *args: again(original, self, *args))
+    original = modules.KeyValueCache.joined
+    patch.setattr(modules.KeyValueCache, "joined", lambda self, *args: again(original, self, *args))
 
 
 def cache_forgets_rows(patch: Patch) -> None:

@@ -41,7 +41,7 @@ def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     assert len(blocks) == 2
     for block in blocks:
         exec(block, names)
-    assert names["where"].tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
+    assert names["positions"].from_padding_mask(names["mask"]).tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
     x, rope = names["x"], names["rope"]
     alone = [names["attend"](x[:, :, p], x[:, :, p], x[:, :, p], scheme=rope, q_positions=r, k_positions=r, causal=True)
              for p, r in ((slice(0, 3), range(3)), (slice(3, 5), range(2)))]  # fmt: skip

@@ -21,6 +21,7 @@ ROOT = Path(ordinate.__file__).parent
 # Each imports only from what stands before it (or from its own folder).
 ORDER = (
     "reference",
+    "checks",
     "positions",
     "sites",
     "phases",

@@ -6,6 +6,7 @@ Names load on first use, so that ``import ordinate`` is fast and tools that only
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"ordinate.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+    # name and obj let Python itself offer the nearest name.
+    raise AttributeError(f"module 'ordinate' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

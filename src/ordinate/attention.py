@@ -6,12 +6,14 @@ out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional as F
 
-from ordinate.positions import Packed, Positions, same
+from ordinate.checks import described, probability
+from ordinate.positions import Packed, Positions, described_places, same
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreAt, ScoreScheme
 from ordinate.visibility import DocumentIds, Order, Sight, check_places, four_dims, hides, sight_of, visible_keys
 
@@ -52,7 +54,7 @@ def attend(
         order: (q_order, k_order), compared in place of the positions by causal and window.
         document_ids: tokens of different documents never see each other: [T] or [B, T], a pair for queries and keys, or what
             ``positions.packed`` gave, which is attended to document by document.
-        mask: broadcastable to [B, H, Q, K]; bool (true = may attend) or floating (added to the scores).
+        mask: [Q, K], or four dims that broadcast to [B, H, Q, K]; bool (true = may attend) or floating (added to the scores).
         window: keys at a distance of ``window`` or more are hidden, so each causal query sees at most ``window`` keys.
         scale: factor of q . k; the scheme's softmax_scale, or D^-0.5 without a scheme, if None.
         dropout: probability of dropping an attention weight; 0 outside training is up to the caller.
@@ -81,10 +83,9 @@ def attend(
     """
     _check_vectors(q, k, v)
     check_places(q, k, q_positions, k_positions)
-    if not 0.0 <= dropout < 1.0:
-        raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
-    if scale is not None and not math.isfinite(scale):
-        raise ValueError(f"scale: needed a finite number, got {scale}")
+    dropout = probability("dropout", dropout)
+    if scale is not None and not (isinstance(scale, (int, float)) and -math.inf < scale < math.inf):
+        raise ValueError(f"scale: needed a finite number, got {described(scale)}; a learned scale multiplies q")
     order = (q_positions, k_positions) if order is None else order
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
     bias: torch.Tensor | None = None
@@ -92,14 +93,16 @@ def attend(
     # isinstance and not `match`: the compiler of PyTorch 2.9 does not know class patterns.
     if isinstance(scheme, QueryKeyScheme):
         scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
-        if at is not None and not (type(at) is tuple and len(at) == 2):
-            raise ValueError(f"at: needed (q_at, k_at), as attention_at gives it, got {type(at).__name__}")
-        q_at, k_at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
+        at = attention_at(scheme, q_positions, k_positions, device=q.device) if at is None else at
+        q_at, k_at = checked_at(at, q_positions, k_positions)
         q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
     elif isinstance(scheme, ScoreScheme):
         scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
-        if at is not None and not isinstance(at, ScoreAt):
-            raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {type(at).__name__}")
+        if isinstance(at, ScoreAt):
+            _same_places(at.q_positions, q_positions, "q")
+            _same_places(at.k_positions, k_positions, "k")
+        elif at is not None:
+            raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {described(at)}")
         score_scheme = scheme
     elif scheme is None:
         scale = q.shape[-1] ** -0.5 if scale is None else scale
@@ -144,6 +147,48 @@ def attention_at(
     return q_at, q_at if same(q_positions, k_positions) else scheme.at(k_positions, device=device)
 
 
+def checked_at(at: Any, q_positions: Positions, k_positions: Positions) -> tuple[Any, Any]:
+    """Refuse an ``at`` of a query-key scheme that is none, or was made for other positions (an old decoding step's, say).
+
+    Two tensors are compared by shape only: their values are not read.
+
+    Args:
+        at: what came.
+        q_positions: where the queries are.
+        k_positions: where the keys are.
+
+    Returns:
+        q_at and k_at.
+
+    Raises:
+        ValueError: if it does not fit.
+
+    Example:
+        >>> from ordinate import Rope
+        >>> checked_at(attention_at(Rope(head_dim=8, layout="half"), range(4), range(4)), range(5), range(5))
+        Traceback (most recent call last):
+        ValueError: at: needed what was made for q positions range(0, 5), got one for range(0, 4); ...
+    """
+    if type(at) is not tuple or len(at) != 2:
+        raise ValueError(f"at: needed (q_at, k_at), as attention_at gives it, got {type(at).__name__}")
+    q_at, k_at = at
+    _same_places(q_at.positions, q_positions, "q")
+    _same_places(k_at.positions, k_positions, "k")
+    return q_at, k_at
+
+
+def _same_places(made_for: Positions, given: Positions, side: str) -> None:
+    if isinstance(made_for, torch.Tensor) and isinstance(given, torch.Tensor):
+        fits = made_for.shape == given.shape
+    else:
+        fits = same(made_for, given)
+    if not fits:
+        raise ValueError(
+            f"at: needed what was made for {side} positions {described_places(given)}, got one for {described_places(made_for)}; "
+            "call attention_at again when positions change"
+        )
+
+
 def _weigh(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -181,15 +226,13 @@ def _fused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float, causal: bool = False
 ) -> torch.Tensor:
     """PyTorch's scaled_dot_product_attention; under autocast q, k, v are cast as it would, the bias stays in float32."""
-    kind = q.device.type
-    if torch.is_autocast_enabled(kind) and q.dtype != torch.float64:
-        q, k, v = (x.to(torch.get_autocast_dtype(kind)) for x in (q, k, v))
+    q, k, v = (x.to(_attention_dtype(q)) for x in (q, k, v))
     if bias is not None:
         bias = four_dims(bias)
         if bias.is_floating_point() and q.dtype in (torch.float32, torch.float64):
             bias = bias.to(q.dtype)
-    grouped = q.shape[1] != k.shape[1]
-    with torch.autocast(kind, enabled=False):
+    grouped = True if q.shape[1] != k.shape[1] else False  # noqa: SIM210 (a plain bool also where sizes are symbolic)
+    with _without_autocast(q):
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=bias, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=grouped
         )
@@ -200,25 +243,37 @@ def _plain(
 ) -> torch.Tensor:
     """The formula, in float32 (float64 for float64 q) throughout; the result has the dtype that the fused form would give."""
     work = torch.promote_types(q.dtype, torch.float32)
-    kind = q.device.type
-    cast = torch.is_autocast_enabled(kind) and q.dtype != torch.float64
-    result = torch.get_autocast_dtype(kind) if cast else q.dtype
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
-    with torch.autocast(kind, enabled=False):
+    with _without_autocast(q):
         scores = (q.to(work) @ k.to(work).mT) * scale
         if bias is not None and bias.dtype == torch.bool:
             scores = scores.masked_fill(~four_dims(bias), -math.inf)
         elif bias is not None:
             scores = scores + four_dims(bias).to(work)
         weights = F.dropout(scores.softmax(-1), dropout)
-        return (weights @ v.to(work)).to(result)
+        return (weights @ v.to(work)).to(_attention_dtype(q))
 
 
 def _fused_is_exact(q: torch.Tensor, bias: torch.Tensor | None) -> bool:
     """Only the CPU kernel takes a float32 bias beside half-precision q; elsewhere the bias would be rounded."""
-    half = q.dtype in (torch.bfloat16, torch.float16) or torch.is_autocast_enabled(q.device.type)
+    half = _attention_dtype(q) in (torch.bfloat16, torch.float16)
     return q.device.type == "cpu" or not half or bias is None or bias.dtype == torch.bool
+
+
+def _autocast_is_on(device: torch.device) -> bool:
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
+def _attention_dtype(q: torch.Tensor) -> torch.dtype:
+    """Autocast's dtype where it is on (PyTorch leaves float64 alone), else q's."""
+    casts = _autocast_is_on(q.device) and q.dtype != torch.float64
+    return torch.get_autocast_dtype(q.device.type) if casts else q.dtype
+
+
+def _without_autocast(q: torch.Tensor) -> AbstractContextManager[Any]:
+    available = torch.amp.is_autocast_available(q.device.type)
+    return torch.autocast(q.device.type, enabled=False) if available else nullcontext()
 
 
 def _by_document(
@@ -262,6 +317,8 @@ def _go_by_document(sight: Sight, packed: Packed, q_positions: Positions, k_posi
 
 def _refuse(scheme: object) -> NoReturn:
     name = type(scheme).__name__
+    if isinstance(scheme, type):
+        raise TypeError(f"scheme: needed a scheme, got the class {scheme.__name__}; build it first: {scheme.__name__}(...)")
     if isinstance(scheme, InputScheme):
         raise TypeError(
             f"scheme: needed a query-key or score scheme, got {name}, which acts at the input: "
@@ -273,9 +330,8 @@ def _refuse(scheme: object) -> NoReturn:
 def _check_vectors(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
         if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 4:
-            got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" if isinstance(x, torch.Tensor) else type(x).__name__
-            raise ValueError(f"{name}: needed a floating tensor [B, H, T, D], got {got}")
-    if not q.dtype == k.dtype == v.dtype:
+            raise ValueError(f"{name}: needed a floating tensor [B, H, T, D], got {described(x)}")
+    if not q.dtype == k.dtype == v.dtype and not _autocast_is_on(q.device):
         raise ValueError(f"q, k, v: needed one dtype, got {q.dtype}, {k.dtype}, {v.dtype}")
     if not q.device == k.device == v.device:
         raise ValueError(f"q, k, v: needed one device, got {q.device}, {k.device}, {v.device}")

@@ -9,9 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ordinate.attention import AttentionScheme, attend, attention_at
-from ordinate.positions import Positions, as_tensor
-from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
+from ordinate.attention import AttentionScheme, attend, attention_at, checked_at
+from ordinate.checks import described, one_of, probability, whole_number
+from ordinate.positions import INTEGER_DTYPES, Positions, as_tensor, check, count, ends
+from ordinate.sites import DistanceScheme, InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds
 
 
@@ -58,12 +59,12 @@ class TokenAndPositionEmbedding(nn.Module):
             where = ", which acts in the attention; give it to MultiheadAttention or attend"
             hint = where if isinstance(scheme, (QueryKeyScheme, ScoreScheme)) else ""
             raise TypeError(f"scheme: needed an input scheme or None, got {type(scheme).__name__}{hint}")
+        d_model = whole_number("d_model", d_model, least=1)
         if scheme is not None and scheme.d_model != d_model:
             raise ValueError(f"scheme: needed d_model={d_model}, got {scheme!r}")
-        if scale not in ("sqrt", None):
-            raise ValueError(f"scale: needed 'sqrt' or None, got {scale!r}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
+        vocabulary_size = whole_number("vocabulary_size", vocabulary_size, least=1)
+        one_of("scale", scale, ("sqrt", None))
+        dropout = probability("dropout", dropout)
         if dropout and scheme is not None and getattr(scheme, "dropout", 0.0):
             raise ValueError(f"dropout: needed one dropout on the sum, got {dropout} here and one in {scheme!r}")
         self.vocabulary_size, self.d_model, self.scale, self.dropout = vocabulary_size, d_model, scale, dropout
@@ -72,6 +73,9 @@ class TokenAndPositionEmbedding(nn.Module):
 
     def forward(self, tokens: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Give the sum, [B, T, d_model]."""
+        if not isinstance(tokens, torch.Tensor) or tokens.dtype not in INTEGER_DTYPES or tokens.ndim not in (1, 2):
+            raise ValueError(f"tokens: needed an integer tensor [B, T], got {described(tokens)}")
+        check(positions, length=tokens.shape[-1], batch=tokens.shape[0] if tokens.ndim == 2 else 1)
         x: torch.Tensor = self.tokens(tokens)
         if self.scale == "sqrt":
             x = x * math.sqrt(self.d_model)
@@ -82,6 +86,8 @@ class TokenAndPositionEmbedding(nn.Module):
 
 class KeyValueCache:
     """Keys, values and key positions of one attention layer, for decoding; keys are held turned, so each is turned once.
+
+    Under ``torch.compile`` give positions as tensors: a range of the growing length compiles again at every step.
 
     Example:
         >>> cache = KeyValueCache()
@@ -111,12 +117,39 @@ class KeyValueCache:
         Shape:
             [B, H_kv, new, D] -> [B, H_kv, all, D]
         """
+        self.k, self.v, self.positions = joined = self.joined(k, v, positions)
+        return joined
+
+    def joined(self, k: torch.Tensor, v: torch.Tensor, positions: Positions) -> tuple[torch.Tensor, torch.Tensor, Positions]:
+        """Give what ``extend`` would give, and change nothing.
+
+        Args:
+            k: turned keys.
+            v: values.
+            positions: where the keys are.
+
+        Returns:
+            All keys, all values and all positions.
+
+        Shape:
+            [B, H_kv, new, D] -> [B, H_kv, all, D]
+
+        Raises:
+            ValueError: if the new keys or values do not fit the old ones.
+        """
+        check(positions, length=k.shape[2], batch=k.shape[0])
         if self.k is None or self.v is None or self.positions is None:
-            self.k, self.v, self.positions = k, v, positions
-        else:
-            self.k, self.v = torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2)
-            self.positions = _joined(self.positions, positions, k.device)
-        return self.k, self.v, self.positions
+            return k, v, positions
+        for name, old, new in (("k", self.k, k), ("v", self.v, v)):
+            if old.dtype != new.dtype or old.shape[:2] != new.shape[:2] or old.shape[3] != new.shape[3]:
+                raise ValueError(f"cache: needed {name} like the cached {described(old)}, got {described(new)}")
+        old_places = self.positions
+        if isinstance(old_places, range) and isinstance(positions, range) and _overlap(old_places, positions):
+            raise ValueError(
+                f"cache: needed positions after the cached {old_places}, got {positions}; is the cache another layer's?"
+            )
+        places = _joined(old_places, positions, k.device)
+        return torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2), places
 
 
 class MultiheadAttention(nn.Module):
@@ -168,16 +201,23 @@ class MultiheadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if n_heads < 1 or d_model % n_heads:
+        d_model, n_heads = whole_number("d_model", d_model, least=1), whole_number("n_heads", n_heads, least=1)
+        n_kv_heads = n_heads if n_kv_heads is None else whole_number("n_kv_heads", n_kv_heads, least=1)
+        if d_model % n_heads:
             raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}")
-        if n_kv_heads < 1 or n_heads % n_kv_heads:
+        if n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads: needed a number that divides n_heads={n_heads}, got {n_kv_heads}")
         if scheme is not None and not isinstance(scheme, (QueryKeyScheme, ScoreScheme)):
             hint = ", which acts at the input; give it to TokenAndPositionEmbedding" if isinstance(scheme, InputScheme) else ""
             raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}{hint}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
+        if isinstance(scheme, QueryKeyScheme) and scheme.head_dim != d_model // n_heads:
+            raise ValueError(f"scheme: needed head_dim={d_model // n_heads} (d_model / n_heads), got {scheme!r}")
+        if isinstance(scheme, DistanceScheme) and scheme.n_heads != n_heads:
+            raise ValueError(f"scheme: needed n_heads={n_heads}, got {scheme!r}")
+        if not isinstance(causal, bool):
+            raise ValueError(f"causal: needed True or False, got {described(causal)}")
+        window = None if window is None else whole_number("window", window, least=1)
+        dropout = probability("dropout", dropout)
         self.d_model, self.n_heads, self.n_kv_heads, self.head_dim = d_model, n_heads, n_kv_heads, d_model // n_heads
         self.causal, self.window, self.dropout = causal, window, dropout
         self.scheme = scheme
@@ -203,10 +243,11 @@ class MultiheadAttention(nn.Module):
         Args:
             x: token vectors that ask.
             positions: their positions.
-            at: ``attention_at(scheme, positions, positions)``, computed once for all layers; only saves work.
+            at: ``attention_at(scheme, positions, positions)`` (or ``(scheme, positions, context_positions)``), computed once for
+                all layers; only saves work.
             context: vectors that are looked at in cross-attention; x itself if None.
             context_positions: their positions.
-            cache: keys and values of earlier tokens; the new ones are added to it.
+            cache: keys and values of earlier tokens; the new ones are added to it. One cache a layer.
             document_ids: as in ``attend``.
             mask: as in ``attend``.
 
@@ -217,19 +258,27 @@ class MultiheadAttention(nn.Module):
             [B, T, d_model] -> [B, T, d_model]
 
         Raises:
-            ValueError: if context and context_positions do not come together.
+            ValueError: if context and context_positions do not come together, a context comes with a cache, or more does not fit.
         """
         if (context is None) != (context_positions is None):
             raise ValueError("context: needed together with context_positions, got one of the two")
+        for name, vectors in (("x", x), ("context", x if context is None else context)):
+            if not isinstance(vectors, torch.Tensor) or vectors.ndim != 3 or vectors.shape[-1] != self.d_model:
+                raise ValueError(f"{name}: needed a tensor [B, T, d_model={self.d_model}], got {described(vectors)}")
+        if cache is not None and not isinstance(cache, KeyValueCache):
+            raise ValueError(f"cache: needed a KeyValueCache, got {described(cache)}")
+        if cache is not None and context is not None:
+            raise ValueError("cache: needed no context beside it, got both; a context's keys do not grow")
         source, places = (x, positions) if context is None or context_positions is None else (context, context_positions)
         q, k, v = (self._heads(layer(inputs)) for layer, inputs in ((self.q, x), (self.k, source), (self.v, source)))
         scheme, scale = self.scheme, None
         if cache is not None:
             if isinstance(scheme, QueryKeyScheme):
-                q_at, k_at = attention_at(scheme, positions, places, device=x.device) if at is None else at
+                at = attention_at(scheme, positions, places, device=x.device) if at is None else at
+                q_at, k_at = checked_at(at, positions, places)
                 q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
                 scale, scheme = scheme.softmax_scale(self.head_dim), None
-            k, v, places = cache.extend(k, v, places)
+            k, v, places = joined = cache.joined(k, v, places)
             at = None
         attended = attend(
             q,
@@ -246,6 +295,8 @@ class MultiheadAttention(nn.Module):
             scale=scale,
             dropout=self.dropout if self.training else 0.0,
         )
+        if cache is not None:  # only now: a refused call leaves the cache as it was
+            cache.k, cache.v, cache.positions = joined
         out: torch.Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return out
 
@@ -255,10 +306,19 @@ class MultiheadAttention(nn.Module):
 
 def _joined(old: Positions, new: Positions, device: torch.device) -> Positions:
     """Two ranges that touch stay a range."""
-    if isinstance(old, range) and isinstance(new, range) and old.step == new.step == 1 and old.stop == new.start:
+    # A range made while compiling would be a constant: every token would compile again.
+    if isinstance(old, range) and isinstance(new, range) and not torch.compiler.is_compiling() and _touch(old, new):
         return range(old.start, new.stop)
     first, second = as_tensor(old, device), as_tensor(new, device)
-    if first.ndim != second.ndim:
-        rows = max(first.shape[0] if first.ndim == 2 else 1, second.shape[0] if second.ndim == 2 else 1)
+    if first.ndim == 2 or second.ndim == 2:
+        rows = max(places.shape[0] if places.ndim == 2 else 1 for places in (first, second))
         first, second = first.expand(rows, first.shape[-1]), second.expand(rows, second.shape[-1])
     return torch.cat((first, second), dim=-1)
+
+
+def _overlap(old: range, new: range) -> bool:
+    return count(old) > 0 and count(new) > 0 and ends(new)[0] <= ends(old)[1]
+
+
+def _touch(old: range, new: range) -> bool:
+    return old.step == new.step == 1 and old.stop == new.start

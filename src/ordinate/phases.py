@@ -32,6 +32,7 @@ Phases = Literal["exact", "float32"]
 
 BITS = 128
 PIECE = 26
+LARGEST = 1e30
 _PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707")
 _PRECISION = 80
 _SMALL = 2 ** (PIECE - 1)
@@ -72,7 +73,7 @@ def from_base(base: float, exponents: Sequence[tuple[int, int]]) -> Frequencies:
         >>> from_base(10000.0, [(0, 4), (2, 4)]).radians
         (1.0, 0.01)
     """
-    if not isinstance(base, (int, float)) or not (math.isfinite(base) and base > 0):
+    if not isinstance(base, (int, float)) or not 0 < base < 1e308:
         raise ValueError(f"base: needed a positive finite number, got {base!r}")
     with decimal.localcontext(decimal.Context(prec=_PRECISION)):
         logarithm = decimal.Decimal(base).ln()
@@ -90,15 +91,15 @@ def from_values(inverse_frequencies: Sequence[float]) -> Frequencies:
         The frequencies.
 
     Raises:
-        ValueError: if a value is not finite.
+        ValueError: if a value is not finite, or so large that nothing of it would be left.
 
     Example:
         >>> from_values([1.0, 0.25]).radians
         (1.0, 0.25)
     """
     values = [float(value) for value in inverse_frequencies]
-    if not all(math.isfinite(value) for value in values):
-        raise ValueError(f"inverse_frequencies: needed finite numbers, got {values}")
+    if not all(abs(value) < LARGEST for value in values):
+        raise ValueError(f"inverse_frequencies: needed finite numbers below {LARGEST:g}, got {values}")
     with decimal.localcontext(decimal.Context(prec=_PRECISION)):
         return _frequencies([_turns(decimal.Decimal(value)) for value in values], values)
 

@@ -7,10 +7,12 @@ Which document a token belongs to is a second tensor, never read out of the posi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+
+from ordinate.checks import described, whole_number
 
 Positions = range | torch.Tensor
 
@@ -38,8 +40,7 @@ def sequential(n: int, *, device: torch.device | str | None = None) -> torch.Ten
         >>> sequential(4)
         tensor([0, 1, 2, 3])
     """
-    _require_count("n", n)
-    return torch.arange(n, device=device)
+    return torch.arange(whole_number("n", n), device=device)
 
 
 def continued(past: int | torch.Tensor, n: int) -> Positions:
@@ -56,8 +57,7 @@ def continued(past: int | torch.Tensor, n: int) -> Positions:
         [n] for an int, [B, n] for a tensor
 
     Raises:
-        TypeError: if past is neither an int nor a tensor.
-        ValueError: if past or n is negative, or past is not an integer tensor [B].
+        ValueError: if n or an int past is no whole number >= 0, or a tensor is not an integer tensor [B] (its values are not read).
 
     Example:
         >>> continued(6, 2)
@@ -66,14 +66,12 @@ def continued(past: int | torch.Tensor, n: int) -> Positions:
         tensor([[3, 4],
                 [0, 1]])
     """
-    _require_count("n", n)
+    n = whole_number("n", n)
     if isinstance(past, torch.Tensor):
         if past.dtype not in INTEGER_DTYPES or past.ndim != 1:
-            raise ValueError(f"past: needed an int or an integer tensor [B], got {_describe(past)}")
+            raise ValueError(f"past: needed an int or an integer tensor [B], got {described(past)}")
         return past[:, None].long() + torch.arange(n, device=past.device)
-    if isinstance(past, bool) or not isinstance(past, int):
-        raise TypeError(f"past: needed an int or an integer tensor [B], got {_describe(past)}")
-    _require_count("past", past)
+    past = whole_number("past", past)
     return range(past, past + n)
 
 
@@ -81,7 +79,8 @@ def from_padding_mask(mask: torch.Tensor) -> torch.Tensor:
     """Positions that count real tokens only, for padding on the left, on the right or in between.
 
     position[b, t] = max(0, (number of real tokens in mask[b, :t + 1]) - 1). Real tokens count from 0; a pad slot repeats the
-    position of the real token before it (0 if there is none), so that it is always a valid index.
+    position of the real token before it (0 if there is none), so that it is always a valid index. Positions alone do not hide the
+    padding: give ``mask=mask.bool()[:, None, None, :]`` to ``attend`` as well.
 
     Args:
         mask: true (or 1) for a real token, false (or 0) for padding.
@@ -101,7 +100,7 @@ def from_padding_mask(mask: torch.Tensor) -> torch.Tensor:
                 [0, 1, 2, 2, 2]])
     """
     if not isinstance(mask, torch.Tensor) or mask.dtype not in (torch.bool, *INTEGER_DTYPES) or mask.ndim not in (1, 2):
-        raise ValueError(f"mask: needed a bool or integer tensor [B, T] (true = a real token), got {_describe(mask)}")
+        raise ValueError(f"mask: needed a bool or integer tensor [B, T] (true = a real token), got {described(mask)}")
     return ((mask != 0).long().cumsum(-1) - 1).clamp(min=0)
 
 
@@ -164,9 +163,7 @@ def packed(
     if (lengths is None) == (cu_seqlens is None):
         raise ValueError("packed: needed exactly one of lengths and cu_seqlens, got " + ("neither" if lengths is None else "both"))
     counts = _lengths_of(cu_seqlens) if cu_seqlens is not None else _whole_numbers("lengths", lengths)
-    if any(length < 0 for length in counts):
-        raise ValueError(f"lengths: needed numbers >= 0 (cu_seqlens must not fall), got {counts}")
-    tail = 0 if total is None else total - sum(counts)
+    tail = 0 if total is None else whole_number("total", total) - sum(counts)
     if tail < 0:
         raise ValueError(f"total: needed at least {sum(counts)}, the sum of the lengths, got {total}")
     if tail:
@@ -174,7 +171,7 @@ def packed(
     parts = [torch.arange(length, device=device) for length in counts]
     positions = torch.cat(parts) if parts else torch.arange(0, device=device)
     repeats = torch.tensor(counts, dtype=torch.int64, device=device)
-    document_ids = torch.repeat_interleave(torch.arange(len(counts), device=device), repeats)
+    document_ids = torch.repeat_interleave(torch.arange(len(counts), device=device), repeats, output_size=sum(counts))
     return Packed(positions, document_ids, tuple(counts))
 
 
@@ -185,6 +182,7 @@ def check(
     length: int | None = None,
     batch: int | None = None,
     fractional: bool = True,
+    hint: str = "",
 ) -> None:
     """Refuse what is not positions: the library's one validator. It reads no values, so it costs no device sync.
 
@@ -194,6 +192,7 @@ def check(
         length: tokens that the positions must describe, if known.
         batch: rows that positions [B, T] must have (or 1), if known.
         fractional: whether float32 and float64 are allowed.
+        hint: ends the message of a wrong length.
 
     Raises:
         TypeError: if it is neither a range nor a tensor.
@@ -205,25 +204,33 @@ def check(
         ValueError: positions: needed 4 positions, one a token, got 3
     """
     if isinstance(positions, range):
-        _require_length(name, count(positions), length)
+        if max(abs(positions.start), abs(positions.stop)) >= 2**62:
+            raise ValueError(f"{name}: needed positions that int64 holds, got {positions}")
+        _require_length(name, count(positions), length, hint)
         return
+    if isinstance(positions, Packed):
+        raise TypeError(f"{name}: needed a range or a tensor, got what packed() gave; use its .positions")
     if not isinstance(positions, torch.Tensor):
         raise TypeError(
-            f"{name}: needed a range or an integer tensor [T] or [B, T], got {_describe(positions)}; "
+            f"{name}: needed a range or an integer tensor [T] or [B, T], got {described(positions)}; "
             "use range(n), torch.tensor(...) or ordinate.positions"
         )
     if positions.dtype in FRACTIONAL_DTYPES and not fractional:
-        raise ValueError(f"{name}: needed whole positions (int32 or int64), got {_describe(positions)}; tables take no fractions")
+        raise ValueError(f"{name}: needed whole positions (int32 or int64), got {described(positions)}; tables take no fractions")
     if positions.dtype not in INTEGER_DTYPES + FRACTIONAL_DTYPES:
         raise ValueError(
-            f"{name}: needed int32 or int64 (float32 or float64 for fractional positions), got {_describe(positions)}; "
-            "lower precision merges neighbouring positions"
+            f"{name}: needed int32 or int64 (float32 or float64 for fractional positions), got {described(positions)}; "
+            + (
+                "a mask becomes positions with from_padding_mask"
+                if positions.dtype == torch.bool
+                else "lower precision merges positions"
+            )
         )
     if positions.requires_grad:
         raise ValueError(f"{name}: needed positions without gradient, got requires_grad=True; pass positions.detach()")
     if positions.ndim not in (1, 2):
-        raise ValueError(f"{name}: needed shape [T] or [B, T], got {_describe(positions)}")
-    _require_length(name, positions.shape[-1], length)
+        raise ValueError(f"{name}: needed shape [T] or [B, T], got {described(positions)}")
+    _require_length(name, positions.shape[-1], length, hint)
     if batch is not None and positions.ndim == 2 and positions.shape[0] not in (1, batch):
         raise ValueError(f"{name}: needed {batch} rows, one a batch row (or 1), got {positions.shape[0]}")
 
@@ -281,11 +288,25 @@ def same(first: Positions, second: Positions) -> bool:
         >>> same(range(3), range(3)), same(torch.arange(3), torch.arange(3))
         (True, False)
     """
-    if first is second:
-        return True
     if not (isinstance(first, range) and isinstance(second, range)):
-        return False
+        return first is second
     return first.start == second.start and first.stop == second.stop and first.step == second.step
+
+
+def described_places(positions: Positions) -> str:
+    """Say which positions came, for errors.
+
+    Args:
+        positions: a range or a tensor.
+
+    Returns:
+        A short text.
+
+    Example:
+        >>> described_places(range(3)), described_places(torch.arange(3))
+        ('range(0, 3)', 'int64 [3]')
+    """
+    return described(positions) if isinstance(positions, torch.Tensor) else repr(positions)
 
 
 def as_tensor(positions: Positions, device: torch.device | str | None = None) -> torch.Tensor:
@@ -316,31 +337,22 @@ def _lengths_of(borders: Sequence[int] | torch.Tensor) -> list[int]:
     cuts = _whole_numbers("cu_seqlens", borders)
     if not cuts or cuts[0] != 0:
         raise ValueError(f"cu_seqlens: needed borders that start at 0, got {cuts}")
+    if any(stop < start for start, stop in itertools.pairwise(cuts)):
+        raise ValueError(f"cu_seqlens: needed borders that do not fall, got {cuts}")
     return [stop - start for start, stop in itertools.pairwise(cuts)]
 
 
 def _whole_numbers(name: str, values: Sequence[int] | torch.Tensor | None) -> list[int]:
+    """Read a list, tuple, array or tensor of whole numbers."""
     if isinstance(values, torch.Tensor):
         if values.ndim != 1 or values.dtype not in INTEGER_DTYPES:
-            raise ValueError(f"{name}: needed whole numbers in one dimension, got {_describe(values)}")
-        return [int(value) for value in values.tolist()]
-    if not isinstance(values, (list, tuple)) or any(isinstance(v, bool) or not isinstance(v, int) for v in values):
-        raise ValueError(f"{name}: needed a list of whole numbers, got {values!r}")
-    return list(values)
+            raise ValueError(f"{name}: needed whole numbers in one dimension, got {described(values)}")
+        values = values.tolist()
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name}: needed a list of whole numbers, got {described(values)}")
+    return [whole_number(name, value) for value in values]
 
 
-def _require_count(name: str, value: int) -> None:
-    if isinstance(value, int) and value < 0:
-        raise ValueError(f"{name}: needed a number >= 0, got {value}")
-
-
-def _require_length(name: str, got: int, length: int | None) -> None:
+def _require_length(name: str, got: int, length: int | None, hint: str) -> None:
     if length is not None and got != length:
-        raise ValueError(f"{name}: needed {length} positions, one a token, got {got}")
-
-
-def _describe(value: object) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+        raise ValueError(f"{name}: needed {length} positions, one a token, got {got}{hint}")

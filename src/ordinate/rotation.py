@@ -8,10 +8,11 @@ Two layouts say which entries are a pair. "half": entry i with entry i + n/2 (Ll
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 
+from ordinate.checks import described, one_of
 from ordinate.positions import Positions
 
 Layout = Literal["half", "interleaved"]
@@ -52,6 +53,9 @@ def rotate(
     Returns:
         A new tensor with the shape and dtype of x.
 
+    Raises:
+        ValueError: if a choice is unknown, x is not floating, or the pairs reach past its end.
+
     Shape:
         x [B, H, T, D], cos and sin [T, n] or [B, T, n] -> [B, H, T, D]
 
@@ -63,6 +67,12 @@ def rotate(
         >>> rotate(x, *quarter, layout="interleaved")
         tensor([[[[-2.,  1.,  3.,  4.]]]])
     """
+    one_of("layout", layout, get_args(Layout))
+    one_of("arithmetic", arithmetic, get_args(Arithmetic))
+    one_of("sequence_dim", sequence_dim, (-2, -3))
+    width = start + 2 * cos.shape[-1]
+    if not x.is_floating_point() or x.ndim < 2 or start < 0 or width > x.shape[-1]:
+        raise ValueError(f"x: needed a floating tensor with at least {width} entries in its last dim, got {described(x)}")
     work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
     pairs = cos.shape[-1]
     cos, sin = (_spread(table, x.ndim, sequence_dim).to(work) for table in (cos, sin))
@@ -75,9 +85,10 @@ def rotate(
 
 def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
     """Give cos or sin singleton dims where x has heads, so that it broadcasts against x."""
+    batched = table.ndim == 3
     if sequence_dim == -3:
-        return table.unsqueeze(-2)
-    while 3 <= table.ndim < ndim:
+        table = table.unsqueeze(-2)
+    while batched and table.ndim < ndim:
         table = table.unsqueeze(1)
     return table
 

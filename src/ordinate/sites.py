@@ -7,12 +7,15 @@ Every scheme is final, derives from exactly one of these, and is an ``nn.Module`
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 
+from ordinate.checks import described
 from ordinate.positions import Positions, as_tensor, check, count
+
+T = TypeVar("T")
 
 
 class ScoreAt(NamedTuple):
@@ -20,6 +23,30 @@ class ScoreAt(NamedTuple):
 
     q_positions: Positions
     k_positions: Positions
+
+
+class Fixed(Generic[T]):
+    """An attribute that is set once, in ``__init__``: numbers are derived from it, and a later change would reach only the repr.
+
+    Example:
+        >>> from ordinate import Rope
+        >>> rope = Rope(head_dim=8, layout="half")
+        >>> rope.base = 500000.0
+        Traceback (most recent call last):
+        AttributeError: base is fixed when the scheme is built; build another Rope
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: nn.Module, owner: type) -> T:
+        value: T = instance.__dict__[self.name]
+        return value
+
+    def __set__(self, instance: nn.Module, value: T) -> None:
+        if self.name in instance.__dict__:
+            raise AttributeError(f"{self.name} is fixed when the scheme is built; build another {type(instance).__name__}")
+        instance.__dict__[self.name] = value
 
 
 class InputScheme(nn.Module, abc.ABC):
@@ -41,9 +68,14 @@ class InputScheme(nn.Module, abc.ABC):
 class QueryKeyScheme(nn.Module, abc.ABC):
     """Turns queries and keys in every attention. Separate calls: a cached key is turned once, a query every step."""
 
+    head_dim: Any
+
     @abc.abstractmethod
     def at(self, positions: Positions, *, device: torch.device | str | None = None) -> Any:
-        """Compute all that depends on positions alone, once per forward, for every layer with an equal scheme."""
+        """Compute all that depends on positions alone, once per forward, for every layer with an equal scheme.
+
+        What it gives has an attribute ``positions``: those it was made from.
+        """
 
     @abc.abstractmethod
     def queries(self, q: torch.Tensor, at: Any, *, sequence_dim: int = -2) -> torch.Tensor:
@@ -99,6 +131,10 @@ class DistanceScheme(ScoreScheme):
 
     def bias(self, q: torch.Tensor, k: torch.Tensor, at: ScoreAt) -> torch.Tensor:
         """Give the bias [B or 1, H, Q, K] for any positions; q and k tell only batch, heads, lengths, device and dtype."""
+        if not isinstance(at, ScoreAt):
+            raise ValueError(f"at: needed {type(self).__name__}.at(q_positions, k_positions), got {described(at)}")
+        if q.ndim != 4 or k.ndim != 4:
+            raise ValueError(f"q, k: needed tensors [B, H, T, D], got {described(q)} and {described(k)}")
         if q.shape[1] != self.n_heads:
             raise ValueError(
                 f"{type(self).__name__}(n_heads={self.n_heads}): needed q with {self.n_heads} heads, got {q.shape[1]}; "
@@ -147,9 +183,8 @@ def check_tokens(x: torch.Tensor, positions: Positions, *, d_model: int, fractio
         Traceback (most recent call last):
         ValueError: x: needed a floating tensor [B, T, 8] (d_model=8), got float32 [1, 3, 4]
     """
-    if not x.is_floating_point() or x.ndim not in (2, 3) or x.shape[-1] != d_model:
-        got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}"
-        raise ValueError(f"x: needed a floating tensor [B, T, {d_model}] (d_model={d_model}), got {got}")
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim not in (2, 3) or x.shape[-1] != d_model:
+        raise ValueError(f"x: needed a floating tensor [B, T, {d_model}] (d_model={d_model}), got {described(x)}")
     check(positions, length=x.shape[-2], batch=x.shape[0] if x.ndim > 2 else 1, fractional=fractional)
     check_device("positions", positions, x)
 

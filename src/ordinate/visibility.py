@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from ordinate.checks import described, whole_number
 from ordinate.positions import INTEGER_DTYPES, Packed, Positions, as_tensor, check, count, ends, same
 from ordinate.sites import check_device
 
@@ -57,8 +58,12 @@ def sight_of(
         >>> hides(sight)
         'the future'
     """
-    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 1):
-        raise ValueError(f"window: needed a whole number >= 1, got {window}")
+    if not isinstance(causal, bool):
+        raise ValueError(f"causal: needed True or False, got {described(causal)}; a mask of your own is mask=")
+    if window is not None:
+        window = whole_number("window", window, least=1)
+    if not isinstance(order, tuple) or len(order) != 2:
+        raise ValueError(f"order: needed a pair (q_order, k_order), got {described(order)}")
     check_places(q, k, *order, prefix="order ")
     return Sight(causal, window, order, _documents(document_ids, q, k), _mask(mask, q, k))
 
@@ -144,7 +149,8 @@ def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_pos
         ValueError: k_positions: needed 3 positions, one a token, got 2
     """
     for name, places, x in (("q_positions", q_positions, q), ("k_positions", k_positions, k)):
-        check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0])
+        hint = f"; {name[0]} {list(x.shape)} is read as [B, H, T, D]" if count(places) == x.shape[1] else ""
+        check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0], hint=hint)
         check_device(prefix + name, places, x)
 
 
@@ -178,9 +184,11 @@ def _documents(given: DocumentIds | None, q: torch.Tensor, k: torch.Tensor) -> t
     if isinstance(given, Packed):
         given = given.document_ids
     pair = given if isinstance(given, tuple) else (given, given)
+    if len(pair) != 2:
+        raise ValueError(f"document_ids: needed a tensor or a pair (q_ids, k_ids), got {len(pair)} tensors")
     for name, ids, x in (("queries", pair[0], q), ("keys", pair[1], k)):
         if not isinstance(ids, torch.Tensor) or ids.dtype not in INTEGER_DTYPES:
-            raise ValueError(f"document_ids: needed integer tensors [T] or [B, T], got {getattr(ids, 'dtype', type(ids).__name__)}")
+            raise ValueError(f"document_ids: needed integer tensors [T] or [B, T], got {described(ids)}")
         hint = "; give a pair (q_ids, k_ids) where queries and keys differ" if q.shape[2] != k.shape[2] else ""
         try:
             check(ids, name=f"document_ids of the {name}", length=x.shape[2], batch=x.shape[0])
@@ -194,14 +202,16 @@ def _mask(mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor) -> torch.
     if mask is None:
         return None
     if not isinstance(mask, torch.Tensor) or not (mask.dtype == torch.bool or mask.is_floating_point()):
-        got = getattr(mask, "dtype", type(mask).__name__)
-        raise ValueError(f"mask: needed bool (true = may attend) or floating (added to the scores), got {got}")
+        raise ValueError(
+            f"mask: needed a tensor, bool (true = may attend) or floating (added to scores), got {described(mask)}; use .bool()?"
+        )
     full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
-    fits = mask.ndim <= 4 and all(got in (1, need) for got, need in zip(reversed(mask.shape), reversed(full), strict=False))
-    if not fits:
+    pairs = zip(reversed(mask.shape), reversed(full), strict=False)
+    # `==` and not `in`: sizes may be symbolic. Three dims could be [B, Q, K] or [H, Q, K].
+    if mask.ndim not in (0, 1, 2, 4) or not all(got == 1 or got == need for got, need in pairs):
         raise ValueError(
             f"mask: needed a shape that broadcasts to [B, H, Q, K] = {list(full)}, got {list(mask.shape)}; "
-            "a padding mask [B, K] is mask[:, None, None, :]"
+            "a padding mask [B, K] is mask[:, None, None, :], a mask [B, Q, K] is mask[:, None], a bias [H, Q, K] is mask[None]"
         )
     if mask.device != q.device:
         raise ValueError(f"mask: needed device {q.device}, got {mask.device}")

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from ordinate.cli.main import main
+from ordinate.lab import report
+from ordinate.lab.results import Comparison, Settings
+from ordinate.lab.train import Budget
 
 QUICK = [
     "compare",
@@ -60,6 +63,8 @@ def test_a_small_comparison_from_the_command_line(tmp_path: Path) -> None:
         (["--schemes", "rop"], "unknown scheme 'rop'; did you mean 'rope'?"),
         (["--tasks", "txt"], "unknown task 'txt'; there are text, shift"),
         (["--length", "4"], "--length: needed more than 5 tokens, got 4"),
+        (["--multiples", "1,1000000"], "--length: needed at most 32768 tokens in the longest test, got 8000000"),
+        (["--seeds", "999999999"], "--seeds: needed at most 10000 models in all"),
         (["--tasks", "text", "--text", "absent.txt"], "needed a readable file, got absent.txt"),
         (["--tasks", "text", "--text", "empty.txt"], "got empty.txt, which is empty"),
         (["--tasks", "text", "--text", "tiny.txt"], "needed at least 320 bytes for contexts of 16, got 4 from tiny.txt"),
@@ -84,7 +89,9 @@ def test_bad_input_is_one_line_and_status_2(
     assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "compare-report"] == before
 
 
-@pytest.mark.parametrize("arguments", [["--seeds", "0"], ["--steps", "ten"], ["--multiples", "1,,2"], ["--overflow", "bend"]])
+@pytest.mark.parametrize(
+    "arguments", [["--seeds", "0"], ["--steps", "ten"], ["--multiples", "1,,2"], ["--overflow", "bend"], ["--tasks", ","]]
+)
 def test_options_that_are_no_numbers_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*QUICK, *arguments])
@@ -119,6 +126,70 @@ def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path,
     assert "Traceback" not in errors
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == earlier
+
+
+def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(children(running.pid)) >= 3)
+    os.killpg(running.pid, signal.SIGINT)
+    time.sleep(0.2)
+    if running.poll() is None:
+        os.killpg(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode in (130, -signal.SIGINT)
+    assert "most recent call last" not in errors.replace("Exception ignored", "")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_dead_worker_is_one_line(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: len(children(running.pid)) >= 3)
+    os.kill(children(running.pid)[-1], signal.SIGKILL)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert errors == "ordinate compare: a worker process died (out of memory?); try fewer --workers or smaller lengths\n"
+
+
+def test_a_failing_disk_leaves_the_earlier_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*QUICK, "--output", "out"]) == 0
+    earlier = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ordinate.lab.curves.save", full)
+    comparison = Comparison(Settings(("shift",), ("nope",), 1, Budget(multiples=(1,))), None, "")
+    monkeypatch.setattr("ordinate.lab.report.render", lambda _: "new page")
+    with pytest.raises(OSError, match="No space left"):
+        report.write(comparison, Path("out"))
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == earlier
+
+
+def test_letters_that_the_terminal_lacks_lose_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--seeds", "2", "--output", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report.html").exists()
 
 
 def children(parent: int) -> list[int]:

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shlex
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ordinate.lab.results import Comparison
 
 NEEDS = ("matplotlib", "rich", "jinja2")
+LONGEST = 2**15
+MOST_MODELS = 10_000
 EPILOG = """\
 examples:
   ordinate compare                                   five schemes, two tasks, two seeds; a few minutes on two cores
@@ -36,7 +39,9 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tasks", type=_names, default=("text", "shift"), help="text, shift (default: both)")
-    parser.add_argument("--schemes", type=_names, default=None, help="for example nope,rope (default: all)")
+    parser.add_argument(
+        "--schemes", type=_names, default=None, help="for example nope,rope; nope is no positions at all (default: all)"
+    )
     parser.add_argument(
         "--text", type=Path, nargs="+", default=[], metavar="FILE", help="text to learn (default: Python help topics)"
     )
@@ -49,7 +54,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--workers", type=_count, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument(
-        "--output", type=Path, default=Path("compare-report"), metavar="DIR", help="report folder (default: compare-report)"
+        "--output",
+        type=Path,
+        default=Path("compare-report"),
+        metavar="DIR",
+        help="report folder; an earlier report in it is replaced (default: compare-report)",
     )
     parser.set_defaults(run=run)
 
@@ -70,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
     from ordinate.lab import report
     from ordinate.lab.compare import compare
-    from ordinate.lab.display import follow, notes
+    from ordinate.lab.display import follow, notes, tables
 
     try:
         comparison = _prepare(options)
@@ -78,18 +87,26 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as fault:
         return _refuse(str(fault))
     console = Console()
+    if options.text and "text" not in options.tasks:
+        print("ordinate compare: warning: --text has no effect without the text task", file=sys.stderr)
     settings = comparison.settings
     console.print(
         f"{len(settings.cells())} models: {len(settings.schemes)} schemes x {len(settings.tasks)} tasks x {settings.seeds} seeds, "
         f"trained at {settings.budget.length}, tested up to {settings.budget.longest} tokens",
         highlight=False,
     )
-    follow(comparison, compare(comparison, workers=options.workers), console)
+    try:
+        follow(comparison, compare(comparison, workers=options.workers), console)
+    except BrokenProcessPool:
+        return _refuse("a worker process died (out of memory?); try fewer --workers or smaller lengths", status=1)
+    try:
+        report.write(comparison, options.output)
+    except OSError as error:
+        return _refuse(f"could not write to {options.output} ({error.strerror or error})", status=1)
     said = [f"{task}: {sentence}" for task in settings.tasks for sentence in report.findings(comparison, task)]
-    for line in (*said, *notes(comparison)):
+    console.print(*tables(comparison), sep="\n")
+    for line in (*said, *notes(comparison), f"written: {options.output / report.REPORT}"):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    report.write(comparison, options.output)
-    console.print(f"written: {options.output / report.REPORT}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
@@ -119,23 +136,30 @@ def _prepare(options: argparse.Namespace) -> Comparison:
     budget = Budget(
         length=options.length, steps=options.steps, multiples=tuple(sorted(set(options.multiples))), overflow=options.overflow
     )
-    corpus = read_corpus(options.text, longest=budget.longest) if "text" in options.tasks else None
+    if budget.longest > LONGEST:
+        raise ValueError(f"--length: needed at most {LONGEST} tokens in the longest test, got {budget.longest}")
     settings = Settings(tasks=options.tasks, schemes=schemes, seeds=options.seeds, budget=budget)
+    if len(schemes) * len(options.tasks) * options.seeds > MOST_MODELS:
+        raise ValueError(f"--seeds: needed at most {MOST_MODELS} models in all, got {options.seeds} seeds of each")
+    corpus = read_corpus(options.text, longest=budget.longest) if "text" in options.tasks else None
     return Comparison(settings, corpus, shlex.join(["ordinate", *sys.argv[1:]]))
 
 
-def _refuse(reason: str) -> int:
+def _refuse(reason: str, status: int = 2) -> int:
     print(f"ordinate compare: {reason}", file=sys.stderr)
-    return 2
+    return status
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError(f"needed at least one name, got {text!r}")
+    return names
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"needed a whole number >= 1, got {text!r}")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"needed a whole number from 1 to 999999999, got {text[:40]!r}")
     return int(text)
 
 

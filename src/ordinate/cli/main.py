@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 
 import ordinate
@@ -18,15 +19,18 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    parser = argparse.ArgumentParser(prog="ordinate", description="Positional schemes for Transformers: compare, check, stretch.")
+    parser = argparse.ArgumentParser(prog="ordinate", description="Positional schemes for Transformers.")
     parser.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compare.add_parser(commands)
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without the letter is no reason to lose a run
     try:
         status: int = options.run(options)
     except KeyboardInterrupt:
-        print("\nordinate: stopped; nothing was written", file=sys.stderr)
+        print("\nordinate: stopped", file=sys.stderr)
         return 130
     return status
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +33,6 @@ class Progress:
     elapsed: float
     left: float | None
     finished: tuple[Cell, ...]
-
-
-class StoppedError(Exception):
-    """Raised inside a worker when the comparison was interrupted."""
 
 
 def build_task(name: str, settings: Settings, corpus: Corpus | None, seed: int) -> Task:
@@ -72,10 +69,11 @@ def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
         Progress, a few times a second and after every finished cell.
 
     Raises:
-        RuntimeError: if a worker process died.
+        BrokenProcessPool: if a worker process died.
     """
     context = multiprocessing.get_context("spawn")
-    stop, steps = context.Event(), context.SimpleQueue()
+    lifeline, held = context.Pipe(duplex=False)
+    steps = context.SimpleQueue()
     cells = comparison.settings.cells()
     started = time.perf_counter()
     done: dict[Cell, float] = dict.fromkeys(cells, 0.0)
@@ -83,10 +81,10 @@ def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
         min(workers, len(cells)),
         mp_context=context,
         initializer=_start_worker,
-        initargs=(comparison.settings, comparison.corpus, stop, steps),
+        initargs=(comparison.settings, comparison.corpus, lifeline, steps),
     )
     try:
-        pending: dict[Future[Outcome], Cell] = {pool.submit(_run_cell, cell): cell for cell in cells}
+        pending = _submit(pool, cells)
         while pending:
             finished, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             while not steps.empty():
@@ -98,10 +96,32 @@ def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
                 done[cell] = 1.0
             yield _progress(sum(done.values()) / len(cells), time.perf_counter() - started, ready)
     except BaseException:
-        stop.set()
+        held.close()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        with _deaf_to_ctrl_c():
+            pool.shutdown(cancel_futures=True)
+
+
+def _submit(pool: ProcessPoolExecutor, cells: list[Cell]) -> dict[Future[Outcome], Cell]:
+    """Start the workers deaf to Ctrl-C from their first moment; it is the parent's to handle."""
+    with _deaf_to_ctrl_c():
+        futures = {pool.submit(_run_cell, cell): cell for cell in cells}
+        # The pool looks for dead workers among those it knew at its last submission: let that be after the last start.
+        pool.submit(os.getpid)
+        return futures
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def _progress(fraction: float, elapsed: float, finished: tuple[Cell, ...]) -> Progress:
@@ -112,19 +132,18 @@ def _progress(fraction: float, elapsed: float, finished: tuple[Cell, ...]) -> Pr
 _worker: dict[str, Any] = {}
 
 
-def _start_worker(settings: Settings, corpus: Corpus | None, stop: Any, steps: Any) -> None:
-    """One thread a process; Ctrl-C is the parent's to handle, and no worker outlives its parent."""
+def _start_worker(settings: Settings, corpus: Corpus | None, lifeline: Any, steps: Any) -> None:
+    """One thread a process, and no worker outlives its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-    _worker.update(settings=settings, corpus=corpus, stop=stop, steps=steps)
+    threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
+    _worker.update(settings=settings, corpus=corpus, steps=steps)
 
 
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _leave_with(lifeline: Any) -> None:
+    """End this process when the parent lets go of the pipe, because it was stopped or is gone: there is nothing to save."""
+    lifeline.poll(None)
+    os._exit(1)
 
 
 def _run_cell(cell: Cell) -> Outcome:
@@ -132,8 +151,6 @@ def _run_cell(cell: Cell) -> Outcome:
     budget = settings.budget
 
     def report(step: int) -> None:
-        if _worker["stop"].is_set():
-            raise StoppedError
         if step % REPORT_EVERY == 0:
             _worker["steps"].put((cell, (1 - EVALUATION_SHARE) * step / budget.steps))
 

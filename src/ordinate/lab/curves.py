@@ -65,6 +65,10 @@ def _panel(panel: Any, comparison: Comparison, task: str) -> None:
         panel.fill_between(places, [v.low for v in values], [v.high for v in values], color=color, alpha=0.18, linewidth=0)
         if places[-1] == lengths[-1]:
             labels.append((values[-1].mean, scheme, color))
+        else:
+            panel.annotate(
+                f"{scheme}: no rows beyond", (places[-1], values[-1].mean), xytext=(8, -3), textcoords="offset points", color=color
+            )
     guess = chance(task)
     if guess is not None:
         panel.axhline(guess, color="#999999", linestyle=":", linewidth=1)

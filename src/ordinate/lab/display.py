@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def follow(comparison: Comparison, events: Iterable[Progress], console: Console) -> None:
-    """Show progress until the comparison is done, then leave the finished tables standing.
+    """Show progress until the comparison is done; the finished tables are ``tables``.
 
     Args:
         comparison: fills while the events are read.
@@ -76,18 +76,19 @@ def _follow_live(comparison: Comparison, events: Iterable[Progress], console: Co
         for progress in events:
             status = Text(f"{progress.fraction:4.0%}  {clock(progress.elapsed)} so far, about {clock(progress.left)} left")
             live.update(Group(*tables(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
-        live.update(Group(*tables(comparison)), refresh=True)
+        live.update(Text(""), refresh=True)
 
 
 def _follow_lines(comparison: Comparison, events: Iterable[Progress], console: Console) -> None:
     total = len(comparison.settings.cells())
+    lengths = " ".join(str(comparison.settings.budget.length * multiple) for multiple in comparison.settings.budget.multiples)
+    console.print(f"task scheme seed: loss in nats at {lengths} tokens", markup=False, highlight=False, soft_wrap=True)
     for progress in events:
         for cell in progress.finished:
             losses = " ".join("refused" if loss is None else f"{loss:.3f}" for loss in comparison.outcomes[cell].losses)
             done = f"[{len(comparison.outcomes)}/{total}]"
             line = f"{done} {cell.task} {cell.scheme} seed {cell.seed}: {losses}  (about {clock(progress.left)} left)"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    console.print(*tables(comparison), sep="\n")
 
 
 def _table(comparison: Comparison, task: str) -> Any:

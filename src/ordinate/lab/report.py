@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -43,17 +42,28 @@ def claim_folder(folder: Path) -> None:
 
 
 def write(comparison: Comparison, folder: Path) -> None:
-    """Write the three files; each replaces an older one whole, or not at all.
+    """Write the three files beside the old ones, then put all of them in place; a failure leaves the old ones.
 
     Args:
         comparison: with all its outcomes.
         folder: claimed before.
+
+    Raises:
+        OSError: if the folder cannot be written.
     """
-    results = json.dumps(comparison.as_json(), indent=1).encode()
-    _replace(folder / RESULTS, lambda path: path.write_bytes(results))
-    _replace(folder / CURVES, lambda path: curves.save(comparison, path, "png"))
-    page = render(comparison).encode()
-    _replace(folder / REPORT, lambda path: path.write_bytes(page))
+    results = json.dumps(comparison.as_json(), indent=1).encode(errors="backslashreplace")
+    page = render(comparison).encode(errors="backslashreplace")
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = {name: folder / f".{name}.partial" for name in (RESULTS, CURVES, REPORT)}
+    try:
+        partial[RESULTS].write_bytes(results)
+        partial[REPORT].write_bytes(page)
+        curves.save(comparison, partial[CURVES], "png")
+        for name, path in partial.items():
+            os.replace(path, folder / name)
+    finally:
+        for path in partial.values():
+            path.unlink(missing_ok=True)
 
 
 def render(comparison: Comparison) -> str:
@@ -157,9 +167,3 @@ def _is_ours(results: Path) -> bool:
             return f'"made_by": "{MADE_BY}"'.encode() in file.read(200)
     except OSError:
         return False
-
-
-def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    write_to(partial)
-    os.replace(partial, path)

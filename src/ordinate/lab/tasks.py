@@ -14,6 +14,7 @@ import torch
 SHIFT_SYMBOLS = 16
 SHIFT_OFFSET = 5
 HELD_OUT = 0.1
+LARGEST_TEXT = 2**30
 DEFAULT_TEXT = "pydoc_data.topics"
 
 
@@ -126,9 +127,12 @@ def _shifted(rows: int, length: int, generator: torch.Generator) -> tuple[torch.
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        data = file.read_bytes()
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_TEXT + 1)
     except OSError as error:
         raise ValueError(f"text: needed a readable file, got {file} ({error.strerror or error})") from None
+    if len(data) > LARGEST_TEXT:
+        raise ValueError(f"text: needed at most {LARGEST_TEXT} bytes, got more from {file}; give a part of it")
     if not data:
         raise ValueError(f"text: needed a file with text, got {file}, which is empty")
     return data

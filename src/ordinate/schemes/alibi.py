@@ -15,7 +15,8 @@ from typing import Literal, get_args
 
 import torch
 
-from ordinate.sites import DistanceScheme, call_arguments
+from ordinate.checks import finite_numbers, whole_number
+from ordinate.sites import DistanceScheme, Fixed, call_arguments
 
 SlopeRule = Literal["paper", "authors"]
 
@@ -54,6 +55,9 @@ class ALiBi(DistanceScheme):
         slopes: "paper" (2^(-8h / n_heads)), "authors" (their code's rule for head counts that are not powers of two), or one number
             a head. No default: the two rules differ and weights decide.
 
+    Attributes:
+        slope_values: the slopes as numbers, one a head.
+
     Raises:
         ValueError: if n_heads is not positive, the rule is unknown, or the numbers are not finite and one a head.
 
@@ -73,21 +77,20 @@ class ALiBi(DistanceScheme):
         Implementations that take a length in place of positions: packed, padded and shuffled tokens get their true distances here.
     """
 
+    n_heads = Fixed[int]()
+    slopes = Fixed[SlopeRule | tuple[float, ...]]()
     fractional = True
 
     def __init__(self, *, n_heads: int, slopes: SlopeRule | tuple[float, ...]) -> None:
         super().__init__()
-        if not isinstance(n_heads, int) or n_heads < 1:
-            raise ValueError(f"n_heads: needed a number of heads >= 1, got {n_heads}")
+        n_heads = whole_number("n_heads", n_heads, least=1)
         if isinstance(slopes, str):
             if slopes not in get_args(SlopeRule):
                 raise ValueError(f"slopes: needed 'paper', 'authors' or a tuple of {n_heads} numbers, got {slopes!r}")
             values = slopes_of(n_heads, slopes)
         else:
-            if not isinstance(slopes, (tuple, list)):
-                raise ValueError(f"slopes: needed 'paper', 'authors' or a tuple of {n_heads} numbers, got {slopes!r}")
-            slopes = values = tuple(float(slope) for slope in slopes)
-            if len(values) != n_heads or not all(math.isfinite(slope) for slope in values):
+            slopes = values = finite_numbers("slopes", slopes)
+            if len(values) != n_heads:
                 raise ValueError(f"slopes: needed {n_heads} finite numbers, one a head, got {values}")
         self.n_heads, self.slopes, self.slope_values = n_heads, slopes, values
 

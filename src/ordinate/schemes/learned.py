@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ordinate.checks import one_of, probability, whole_number
 from ordinate.positions import Positions, as_tensor, check, count, ends
 from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens
 
@@ -68,16 +69,12 @@ class Learned(InputScheme):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        for name, value, least in (("max_length", max_length, 1), ("d_model", d_model, 1), ("padding_offset", padding_offset, 0)):
-            if not isinstance(value, int) or value < least:
-                raise ValueError(f"{name}: needed a whole number >= {least}, got {value}")
-        if overflow not in get_args(Overflow):
-            raise ValueError(f"overflow: needed one of {', '.join(get_args(Overflow))}, got {overflow!r}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
-        self.max_length, self.d_model, self.padding_offset = max_length, d_model, padding_offset
-        self.overflow, self.dropout = overflow, dropout
-        self.weight = nn.Parameter(torch.empty(max_length + padding_offset, d_model))
+        self.max_length = whole_number("max_length", max_length, least=1)
+        self.d_model = whole_number("d_model", d_model, least=1)
+        self.padding_offset = whole_number("padding_offset", padding_offset)
+        one_of("overflow", overflow, get_args(Overflow))
+        self.overflow, self.dropout = overflow, probability("dropout", dropout)
+        self.weight = nn.Parameter(torch.empty(self.max_length + self.padding_offset, self.d_model))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -10,6 +10,7 @@ float32 (phases="float32"), then most of its models turn in the activations' dty
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import get_args
@@ -17,10 +18,11 @@ from typing import get_args
 import torch
 
 from ordinate import phases as phase_recipes
+from ordinate.checks import described, finite_numbers, whole_number
 from ordinate.phases import Frequencies, Phases
-from ordinate.positions import Positions, check
+from ordinate.positions import Positions, check, count
 from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
-from ordinate.sites import QueryKeyScheme, call_arguments
+from ordinate.sites import Fixed, QueryKeyScheme, call_arguments
 
 DEFAULT_BASE = 10000.0
 
@@ -62,6 +64,11 @@ class Rope(QueryKeyScheme):
         transformers: exact angles by default; with phases="float32" and arithmetic="input" equal to it bit for bit.
     """
 
+    head_dim = Fixed[int]()
+    base = Fixed[float]()
+    rotary_dim = Fixed[int]()
+    phases = Fixed[Phases]()
+
     def __init__(
         self,
         *,
@@ -75,13 +82,16 @@ class Rope(QueryKeyScheme):
         arithmetic: Arithmetic = "float32",
     ) -> None:
         super().__init__()
-        _require_whole(head_dim=head_dim, rotary_start=rotary_start, rotary_dim=0 if rotary_dim is None else rotary_dim)
-        width = head_dim - rotary_start if rotary_dim is None else rotary_dim
-        given = None if inverse_frequencies is None else tuple(float(value) for value in inverse_frequencies)
+        head_dim = whole_number("head_dim", head_dim, least=1)
+        rotary_start = whole_number("rotary_start", rotary_start)
+        width = head_dim - rotary_start if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
+        given = None if inverse_frequencies is None else finite_numbers("inverse_frequencies", inverse_frequencies)
         faults = _width_faults(head_dim, width, rotary_start, given)
         for name, value, known in (("layout", layout, Layout), ("phases", phases, Phases), ("arithmetic", arithmetic, Arithmetic)):
             if value not in get_args(known):
                 faults.append(f"{name}: needed one of {', '.join(get_args(known))}, got {value!r}")
+        if not isinstance(base, (int, float)) or not 0 < base < math.inf:
+            faults.append(f"base: needed a positive finite number, got {base!r}")
         if faults:
             raise ValueError("; ".join(faults))
         if given is not None and base != DEFAULT_BASE:
@@ -129,6 +139,7 @@ class Rope(QueryKeyScheme):
         self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Turn queries and keys that have the same positions."""
+        self._check_vectors("q", q, sequence_dim)
         if not isinstance(at, Rotation):
             at = self.at(at, device=q.device)
         return self._rotate("q", q, at, sequence_dim), self._rotate("k", k, at, sequence_dim)
@@ -153,7 +164,10 @@ class Rope(QueryKeyScheme):
             >>> torch.allclose(moved, rope.keys(k, range(5, 8)), atol=1e-6)
             True
         """
+        self._check_vectors("keys", keys, sequence_dim)
         if isinstance(by, (int, float)):
+            if not -(2**62) < by < 2**62:
+                raise ValueError(f"by: needed a finite distance, got {by}")
             dtype = torch.int64 if isinstance(by, int) else torch.float64
             by = torch.full((keys.shape[sequence_dim],), by, dtype=dtype, device=keys.device)
         return self._rotate("keys", keys, by, sequence_dim)
@@ -187,7 +201,13 @@ class Rope(QueryKeyScheme):
         positions = at.positions if isinstance(at, Rotation) else at
         if isinstance(at, Rotation) and at.made_by != self._made_by:
             raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
-        self._check(name, x, positions, sequence_dim)
+        self._check_vectors(name, x, sequence_dim)
+        batch = x.shape[0] if x.ndim > -sequence_dim else 1
+        other = -5 - sequence_dim
+        reads = "[B, H, T, D], sequence_dim=-3" if sequence_dim == -2 else "[B, T, H, D], sequence_dim=-2"
+        swapped = x.ndim == 4 and isinstance(positions, (range, torch.Tensor)) and count(positions) == x.shape[other]
+        hint = f"; {name} is read as {reads} reads the other order" if swapped else ""
+        check(positions, length=x.shape[sequence_dim], batch=batch, hint=hint)
         if x.dtype == torch.float64 or not isinstance(at, Rotation):
             precision = torch.float64 if x.dtype == torch.float64 else torch.float32
             cos, sin = self._cos_sin(positions, x.device, precision)
@@ -207,30 +227,19 @@ class Rope(QueryKeyScheme):
             arithmetic=self.arithmetic,
         )
 
-    def _check(self, name: str, x: torch.Tensor, positions: Positions, sequence_dim: int) -> None:
+    def _check_vectors(self, name: str, x: torch.Tensor, sequence_dim: int) -> None:
         if sequence_dim not in (-2, -3):
             raise ValueError(f"sequence_dim: needed -2 ([B, H, T, D]) or -3 ([B, T, H, D] or [N, H, D]), got {sequence_dim}")
         if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim < -sequence_dim or x.shape[-1] != self.head_dim:
-            got = f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" if isinstance(x, torch.Tensor) else repr(type(x))
             shape = "[B, H, T, D]" if sequence_dim == -2 else "[B, T, H, D] or [N, H, D]"
-            raise ValueError(f"{name}: needed a floating tensor {shape} with D = head_dim = {self.head_dim}, got {got}")
-        batch = x.shape[0] if x.ndim > -sequence_dim else 1
-        check(positions, length=x.shape[sequence_dim], batch=batch)
-
-
-def _require_whole(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if not isinstance(number, int):
-            raise ValueError(f"{name}: needed a whole number, got {number!r}")
+            raise ValueError(f"{name}: needed a floating tensor {shape} with D = head_dim = {self.head_dim}, got {described(x)}")
 
 
 def _width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...] | None) -> list[str]:
     faults = []
-    if head_dim < 1:
-        faults.append(f"head_dim: needed a width >= 1, got {head_dim}")
-    if start < 0:
-        faults.append(f"rotary_start: needed an entry >= 0, got {start}")
-    if width < 2 or width % 2 or start + width > head_dim:
+    if start > head_dim - 2:
+        faults.append(f"rotary_start: needed room for a pair in head_dim={head_dim}, got {start}")
+    elif width < 2 or width % 2 or start + width > head_dim:
         faults.append(
             f"rotary_dim: needed an even number from 2 to {head_dim - start} (head_dim={head_dim}, rotary_start={start}), "
             f"got {width}; an odd head turns all but its last entry with rotary_dim={max((head_dim - start) // 2 * 2, 2)}"

@@ -17,8 +17,9 @@ import torch
 import torch.nn.functional as F
 
 from ordinate import phases
+from ordinate.checks import one_of, probability, whole_number
 from ordinate.positions import Positions, check
-from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens
+from ordinate.sites import Fixed, InputScheme, as_rows, call_arguments, check_tokens
 
 SinusoidLayout = Literal["interleaved", "sin_cos", "cos_sin"]
 Spacing = Literal["open", "closed"]
@@ -108,6 +109,11 @@ class Sinusoidal(InputScheme):
         fairseq and tensor2tensor: layout="sin_cos", spacing="closed"; fairseq counts positions from padding_idx + 1.
     """
 
+    d_model = Fixed[int]()
+    base = Fixed[float]()
+    layout = Fixed[SinusoidLayout]()
+    spacing = Fixed[Spacing]()
+
     def __init__(
         self,
         *,
@@ -118,14 +124,11 @@ class Sinusoidal(InputScheme):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if not isinstance(d_model, int) or d_model < 1:
-            raise ValueError(f"d_model: needed a width >= 1, got {d_model}")
-        for name, value, known in (("layout", layout, SinusoidLayout), ("spacing", spacing, Spacing)):
-            if value not in get_args(known):
-                raise ValueError(f"{name}: needed one of {', '.join(get_args(known))}, got {value!r}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout: needed a probability in [0, 1), got {dropout}")
-        self.d_model, self.base, self.layout, self.spacing, self.dropout = d_model, base, layout, spacing, dropout
+        d_model = whole_number("d_model", d_model, least=1)
+        one_of("layout", layout, get_args(SinusoidLayout))
+        one_of("spacing", spacing, get_args(Spacing))
+        self.d_model, self.base, self.layout, self.spacing = d_model, base, layout, spacing
+        self.dropout = probability("dropout", dropout)
         self._frequencies = phases.from_base(base, exponents(d_model, layout, spacing))
 
     @property
