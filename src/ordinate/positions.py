@@ -126,8 +126,8 @@ class Packed:
 
 def packed(
     lengths: Sequence[int] | torch.Tensor | None = None,
-    *,
     total: int | None = None,
+    *,
     cu_seqlens: Sequence[int] | torch.Tensor | None = None,
     device: torch.device | str | None = None,
 ) -> Packed:
