@@ -136,7 +136,7 @@ def findings(comparison: Comparison, task: str) -> list[str]:
         tied = "" if len(lowest) == 1 else f"; {', '.join(lowest[1:])} cannot be told from it with these seeds"
         said.append(f"At {multiples[index]}x, {lowest[0]} is lowest{loss}{tied}.")
     if settings.seeds < 2:
-        said.append("One seed was run: how far seeds scatter is not known, so small differences mean nothing.")
+        said.append("One seed was run: how far seeds scatter is not known, so no scheme is called lowest.")
     if len(multiples) > 1:
         said.extend(_rises(comparison, task))
     return said

@@ -91,7 +91,12 @@ class Comparison:
         return _spread(rises)
 
     def lowest(self, task: str, index: int) -> list[str]:
-        """Schemes with the lowest loss at a length, best mean first: all that the seeds cannot tell from the best."""
+        """Schemes with the lowest loss at a length, best mean first: all that the seeds cannot tell from the best.
+
+        With one seed nothing can be told, and there is none.
+        """
+        if self.settings.seeds < 2:
+            return []
         spreads = {scheme: self.spread(task, scheme, index) for scheme in self.settings.schemes}
         ranked = sorted((spread.mean, scheme) for scheme, spread in spreads.items() if spread is not None)
         if not ranked:
