@@ -7,7 +7,7 @@ Every scheme is final, derives from exactly one of these, and is an ``nn.Module`
 from __future__ import annotations
 
 import abc
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -15,38 +15,12 @@ from torch import nn
 from ordinate.checks import described
 from ordinate.positions import Positions, as_tensor, check, count
 
-T = TypeVar("T")
-
 
 class ScoreAt(NamedTuple):
     """The two position vectors that a score scheme works from: O(Q + K) numbers, never a matrix."""
 
     q_positions: Positions
     k_positions: Positions
-
-
-class Fixed(Generic[T]):
-    """An attribute that is set once, in ``__init__``: numbers are derived from it, and a later change would reach only the repr.
-
-    Example:
-        >>> from ordinate import Rope
-        >>> rope = Rope(head_dim=8, layout="half")
-        >>> rope.base = 500000.0
-        Traceback (most recent call last):
-        AttributeError: base is fixed when the scheme is built; build another Rope
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: nn.Module, owner: type) -> T:
-        value: T = instance.__dict__[self.name]
-        return value
-
-    def __set__(self, instance: nn.Module, value: T) -> None:
-        if self.name in instance.__dict__:
-            raise AttributeError(f"{self.name} is fixed when the scheme is built; build another {type(instance).__name__}")
-        instance.__dict__[self.name] = value
 
 
 class InputScheme(nn.Module, abc.ABC):
@@ -227,6 +201,35 @@ def check_device(name: str, positions: Positions, x: torch.Tensor) -> None:
         raise ValueError(
             f"{name}: needed device {x.device}, where the vectors are, got {positions.device}; move them once with .to(device)"
         )
+
+
+def fixed(name: str) -> Any:
+    """Make an attribute that is set once, in ``__init__``: numbers derive from it, and a later change would reach only the repr.
+
+    Args:
+        name: the attribute's name.
+
+    Returns:
+        A property.
+
+    Example:
+        >>> from ordinate import Rope
+        >>> rope = Rope(head_dim=8, layout="half")
+        >>> rope.base = 500000.0
+        Traceback (most recent call last):
+        AttributeError: base is fixed when the scheme is built; build another Rope
+    """
+    slot = f"_{name}"
+
+    def read(scheme: nn.Module) -> Any:
+        return getattr(scheme, slot)
+
+    def write(scheme: nn.Module, value: Any) -> None:
+        if slot in scheme.__dict__:
+            raise AttributeError(f"{name} is fixed when the scheme is built; build another {type(scheme).__name__}")
+        setattr(scheme, slot, value)
+
+    return property(read, write)
 
 
 def call_arguments(**arguments: object) -> str:

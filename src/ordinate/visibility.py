@@ -206,9 +206,7 @@ def _mask(mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor) -> torch.
             f"mask: needed a tensor, bool (true = may attend) or floating (added to scores), got {described(mask)}; use .bool()?"
         )
     full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
-    pairs = zip(reversed(mask.shape), reversed(full), strict=False)
-    # `==` and not `in`: sizes may be symbolic. Three dims could be [B, Q, K] or [H, Q, K].
-    if mask.ndim not in (0, 1, 2, 4) or not all(got == 1 or got == need for got, need in pairs):
+    if mask.ndim not in (0, 1, 2, 4) or not _broadcasts(mask.shape, full):  # three dims could be [B, Q, K] or [H, Q, K]
         raise ValueError(
             f"mask: needed a shape that broadcasts to [B, H, Q, K] = {list(full)}, got {list(mask.shape)}; "
             "a padding mask [B, K] is mask[:, None, None, :], a mask [B, Q, K] is mask[:, None], a bias [H, Q, K] is mask[None]"
@@ -216,3 +214,11 @@ def _mask(mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor) -> torch.
     if mask.device != q.device:
         raise ValueError(f"mask: needed device {q.device}, got {mask.device}")
     return mask
+
+
+def _broadcasts(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
+    """A plain loop with `==`: sizes may be symbolic, and not every compiler traces `all` and `in` over those."""
+    for got, need in zip(shape, full[len(full) - len(shape) :], strict=True):  # noqa: SIM110
+        if not (got == 1 or got == need):
+            return False
+    return True

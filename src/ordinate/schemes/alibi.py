@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import torch
 
 from ordinate.checks import finite_numbers, whole_number
-from ordinate.sites import DistanceScheme, Fixed, call_arguments
+from ordinate.sites import DistanceScheme, call_arguments, fixed
 
 SlopeRule = Literal["paper", "authors"]
 
@@ -77,8 +77,8 @@ class ALiBi(DistanceScheme):
         Implementations that take a length in place of positions: packed, padded and shuffled tokens get their true distances here.
     """
 
-    n_heads = Fixed[int]()
-    slopes = Fixed[SlopeRule | tuple[float, ...]]()
+    n_heads: int = fixed("n_heads")
+    slopes: SlopeRule | tuple[float, ...] = fixed("slopes")
     fractional = True
 
     def __init__(self, *, n_heads: int, slopes: SlopeRule | tuple[float, ...]) -> None:

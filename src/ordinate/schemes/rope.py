@@ -22,7 +22,7 @@ from ordinate.checks import described, finite_numbers, whole_number
 from ordinate.phases import Frequencies, Phases
 from ordinate.positions import Positions, check, count
 from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
-from ordinate.sites import Fixed, QueryKeyScheme, call_arguments
+from ordinate.sites import QueryKeyScheme, call_arguments, fixed
 
 DEFAULT_BASE = 10000.0
 
@@ -64,10 +64,10 @@ class Rope(QueryKeyScheme):
         transformers: exact angles by default; with phases="float32" and arithmetic="input" equal to it bit for bit.
     """
 
-    head_dim = Fixed[int]()
-    base = Fixed[float]()
-    rotary_dim = Fixed[int]()
-    phases = Fixed[Phases]()
+    head_dim: int = fixed("head_dim")
+    base: float = fixed("base")
+    rotary_dim: int = fixed("rotary_dim")
+    phases: Phases = fixed("phases")
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from ordinate import phases
 from ordinate.checks import one_of, probability, whole_number
 from ordinate.positions import Positions, check
-from ordinate.sites import Fixed, InputScheme, as_rows, call_arguments, check_tokens
+from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens, fixed
 
 SinusoidLayout = Literal["interleaved", "sin_cos", "cos_sin"]
 Spacing = Literal["open", "closed"]
@@ -109,10 +109,10 @@ class Sinusoidal(InputScheme):
         fairseq and tensor2tensor: layout="sin_cos", spacing="closed"; fairseq counts positions from padding_idx + 1.
     """
 
-    d_model = Fixed[int]()
-    base = Fixed[float]()
-    layout = Fixed[SinusoidLayout]()
-    spacing = Fixed[Spacing]()
+    d_model: int = fixed("d_model")
+    base: float = fixed("base")
+    layout: SinusoidLayout = fixed("layout")
+    spacing: Spacing = fixed("spacing")
 
     def __init__(
         self,
