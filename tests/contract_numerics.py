@@ -9,7 +9,6 @@ from unittest import mock
 import torch
 
 import ordinate
-import ordinate.attention
 from cases import Case
 from contract_tools import (
     SHUFFLED,
@@ -27,6 +26,7 @@ from contract_tools import (
     tokens,
     weights,
 )
+from ordinate import weighing
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -169,7 +169,7 @@ def gradients(case: Case) -> None:
     settings = ({}, {"window": 2}, {"document_ids": documents}, {"mask": mask}, {"mask": float_mask})
     learned = () if scheme is None else tuple(scheme.parameters())
     for causal, seen, fused in itertools.product((True, False), settings, (True, False)):
-        with mock.patch.object(ordinate.attention, "_fused_is_exact", lambda *_, fused=fused: fused):
+        with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
             assert torch.autograd.gradcheck(
                 lambda x, *_, causal=causal, seen=seen: layer(case, scheme, x, torch.tensor([4, 1, 2]), causal=causal, **seen),
                 (x, *learned),
@@ -188,7 +188,7 @@ def fused_equals_plain(case: Case) -> None:
         results = []
         for fused in (True, False):
             x = tokens(case).requires_grad_()
-            with mock.patch.object(ordinate.attention, "_fused_is_exact", lambda *_, fused=fused: fused):
+            with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
                 out = layer(case, scheme, x, torch.tensor(SHUFFLED), causal=causal, window=window)
             (out * draw(*out.shape, seed=5)).sum().backward()
             results.append((out.detach(), x.grad))
@@ -213,7 +213,7 @@ def empty_rows(case: Case) -> None:
     )
     for (name, seen), fused in itertools.product(settings, (True, False)):
         q, k, v = inputs = [part.detach().requires_grad_() for part in qkv(case, scheme, tokens(case), range(7))]
-        with mock.patch.object(ordinate.attention, "_fused_is_exact", lambda *_, fused=fused: fused):
+        with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
             out = ordinate.attend(q, k, v, scheme=inner(scheme), q_positions=range(7), k_positions=range(7), **seen)
         loss = out * draw(*out.shape, seed=6)
         without = torch.autograd.grad(loss[:, :, [0, 1, 3, 4, 5, 6]].sum(), inputs, retain_graph=True)

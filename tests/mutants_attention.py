@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 import ordinate
 from mutant_tools import Patch, Proxy, wrap
-from ordinate import attention, modules, positions, sites
+from ordinate import attention, cache, modules, positions, sites, weighing
 from ordinate.schemes import rope
 
 
@@ -21,7 +21,7 @@ def _change_sight(patch: Patch, **changes: Callable[[Any], Any]) -> None:
     def changed(original: Any, sight: Any, device: Any) -> Any:
         return original(sight._replace(**{part: change(getattr(sight, part)) for part, change in changes.items()}), device)
 
-    wrap(patch, attention, "visible_keys", changed)
+    wrap(patch, weighing, "visible_keys", changed)
 
 
 # Attention
@@ -37,7 +37,7 @@ def causal_by_row_number(patch: Patch) -> None:
 
 def causal_mask_from_the_top_left(patch: Patch) -> None:
     """SDPA's is_causal although queries start later than keys."""
-    wrap(patch, attention, "hides", lambda original, sight: "the future" if sight.causal else original(sight))
+    wrap(patch, weighing, "hides", lambda original, sight: "the future" if sight.causal else original(sight))
 
 
 def window_off_by_one(patch: Patch) -> None:
@@ -74,7 +74,7 @@ def packed_lengths_reversed(patch: Patch) -> None:
 
 
 def empty_rows_left_alone(patch: Patch) -> None:
-    patch.setattr(attention, "torch", Proxy(torch, where=lambda _, out, __: out))
+    patch.setattr(weighing, "torch", Proxy(torch, where=lambda _, out, __: out))
 
 
 def empty_rows_divide_by_zero(patch: Patch) -> None:
@@ -82,10 +82,10 @@ def empty_rows_divide_by_zero(patch: Patch) -> None:
 
     def weigh(q: Any, k: Any, v: Any, _: Any, sight: Any, scale: float, __: float) -> torch.Tensor:
         k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
-        hidden = torch.zeros(()).masked_fill(~attention.visible_keys(sight, q.device), -torch.inf)
+        hidden = torch.zeros(()).masked_fill(~weighing.visible_keys(sight, q.device), -torch.inf)
         return ((q @ k.mT * scale + hidden).softmax(-1) @ v).nan_to_num()
 
-    patch.setattr(attention, "_weigh", weigh)
+    patch.setattr(attention, "weigh", weigh)
 
 
 def heads_grouped_wrongly(patch: Patch) -> None:
@@ -94,14 +94,14 @@ def heads_grouped_wrongly(patch: Patch) -> None:
     def repeated(original: Any, q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
         return original(q, *(x.repeat(1, q.shape[1] // x.shape[1], 1, 1) for x in (k, v)), *args, **kwargs)
 
-    wrap(patch, attention, "_fused", repeated)
+    wrap(patch, weighing, "_fused", repeated)
 
 
 def plain_heads_grouped_wrongly(patch: Patch) -> None:
     def repeated(original: Any, q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
         return original(q, *(x.repeat(1, q.shape[1] // x.shape[1], 1, 1) for x in (k, v)), *args, **kwargs)
 
-    wrap(patch, attention, "_plain", repeated)
+    wrap(patch, weighing, "_plain", repeated)
 
 
 def softmax_scale_missing(patch: Patch) -> None:
@@ -152,8 +152,8 @@ def keys_turned_twice(patch: Patch) -> None:
         keys, values, where = original(self, k, v, places)
         return turn.keys(keys, where), values, where
 
-    original = modules.KeyValueCache.joined
-    patch.setattr(modules.KeyValueCache, "joined", lambda self, *args: again(original, self, *args))
+    original = cache.KeyValueCache.joined
+    patch.setattr(cache.KeyValueCache, "joined", lambda self, *args: again(original, self, *args))
 
 
 def cache_forgets_rows(patch: Patch) -> None:
@@ -163,8 +163,8 @@ def cache_forgets_rows(patch: Patch) -> None:
         places = original(*args)
         return places[:1].expand(places.shape)
 
-    wrap(patch, modules, "_joined", first)
+    wrap(patch, cache, "_joined", first)
 
 
 def cache_counts_from_zero(patch: Patch) -> None:
-    wrap(patch, modules, "_joined", lambda original, *args: torch.arange(positions.count(original(*args))))
+    wrap(patch, cache, "_joined", lambda original, *args: torch.arange(positions.count(original(*args))))

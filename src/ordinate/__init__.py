@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ordinate import reference as reference
     from ordinate.attention import attend as attend
     from ordinate.attention import attention_at as attention_at
-    from ordinate.modules import KeyValueCache as KeyValueCache
+    from ordinate.cache import KeyValueCache as KeyValueCache
     from ordinate.modules import MultiheadAttention as MultiheadAttention
     from ordinate.modules import TokenAndPositionEmbedding as TokenAndPositionEmbedding
     from ordinate.rotation import rotate as rotate
@@ -36,7 +36,7 @@ _HOMES = {
     "ALiBi": "schemes.alibi",
     "DistanceScheme": "sites",
     "InputScheme": "sites",
-    "KeyValueCache": "modules",
+    "KeyValueCache": "cache",
     "Learned": "schemes.learned",
     "MultiheadAttention": "modules",
     "QueryKeyScheme": "sites",
