@@ -202,8 +202,9 @@ def _mask(mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor) -> torch.
     if mask is None:
         return None
     if not isinstance(mask, torch.Tensor) or not (mask.dtype == torch.bool or mask.is_floating_point()):
+        hint = "; a mask of 0 and 1 is mask.bool()" if isinstance(mask, torch.Tensor) else ""
         raise ValueError(
-            f"mask: needed a tensor, bool (true = may attend) or floating (added to scores), got {described(mask)}; use .bool()?"
+            f"mask: needed a tensor, bool (true = may attend) or floating (added to scores), got {described(mask)}{hint}"
         )
     full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
     if mask.ndim not in (0, 1, 2, 4) or not _broadcasts(mask.shape, full):  # three dims could be [B, Q, K] or [H, Q, K]
