@@ -157,6 +157,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: attended(order=range(3)), r"order: needed a pair \(q_order, k_order\), got range"),
     (lambda: attended(mask=torch.ones(2, 3, 3)), r"got \[2, 3, 3\]; a padding mask .* a mask \[B, Q, K\] is mask\[:, None\]"),
     (lambda: attended(scheme=ROPE, q_positions=range(2)), "needed 3 positions, one a token, got 2; q .* is read as .B, H, T, D."),
+    (lambda: attended(at=(ROPE.at(range(3)), ROPE.at(range(3)))), "at: needed None without a scheme, got tuple"),
     (lambda: attention(causal=None), "causal: needed True or False, got NoneType"),
     (lambda: attention(d_model="8"), "d_model: needed a whole number >= 1, got str"),
     (lambda: attention(window=0), "window: needed a whole number >= 1, got 0"),

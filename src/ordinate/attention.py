@@ -104,6 +104,8 @@ def attend(
             raise ValueError(f"at: needed {type(scheme).__name__}.at(q_positions, k_positions), got {described(at)}")
         score_scheme = scheme
     elif scheme is None:
+        if at is not None:
+            raise ValueError(f"at: needed None without a scheme, got {type(at).__name__}; turn q and k first, or give the scheme")
         scale = q.shape[-1] ** -0.5 if scale is None else scale
     else:
         _refuse(scheme)

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ordinate.cli.main import main
-from ordinate.lab import report
-from ordinate.lab.results import Comparison, Settings
-from ordinate.lab.train import Budget
+from ordinate.lab import curves
+from ordinate.lab.results import Comparison
 
 QUICK = [
     "compare",
@@ -55,6 +56,20 @@ def test_a_small_comparison_from_the_command_line(tmp_path: Path) -> None:
     assert [(cell["scheme"], len(cell["losses"])) for cell in stored["cells"]] == [("learned", 2), ("nope", 2)]
     for cell in stored["cells"]:
         assert f"{cell['losses'][0]:.3f}" in done.stdout
+
+
+def started(folder: Path) -> subprocess.Popen[str]:
+    """A long comparison whose two workers (and the resource tracker) are there."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(children(running.pid)) >= 3)
+    return running
 
 
 @pytest.mark.parametrize(
@@ -109,16 +124,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path, sent: signal.Signals, status: int) -> None:
     assert command(*QUICK, "--output", "out", folder=tmp_path).returncode == 0
     earlier = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    long = [*QUICK, "--steps", "100000", "--output", "out", "--workers", "2"]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "ordinate.cli.main", *long],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    wait_for(lambda: len(children(running.pid)) >= 3)
+    running = started(tmp_path)
     workers = children(running.pid)
     os.kill(running.pid, sent)
     _, errors = running.communicate(timeout=60)
@@ -129,15 +135,7 @@ def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path,
 
 
 def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
-    running = subprocess.Popen(
-        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    wait_for(lambda: len(children(running.pid)) >= 3)
+    running = started(tmp_path)
     os.killpg(running.pid, signal.SIGINT)
     time.sleep(0.2)
     if running.poll() is None:
@@ -149,33 +147,31 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_a_dead_worker_is_one_line(tmp_path: Path) -> None:
-    running = subprocess.Popen(
-        [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: len(children(running.pid)) >= 3)
+    running = started(tmp_path)
     os.kill(children(running.pid)[-1], signal.SIGKILL)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 1
     assert errors == "ordinate compare: a worker process died (out of memory?); try fewer --workers or smaller lengths\n"
 
 
-def test_a_failing_disk_leaves_the_earlier_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_leaves_the_earlier_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*QUICK, "--output", "out"]) == 0
     earlier = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    draw, calls = curves.save, []
 
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    def full_at_the_picture(comparison: Comparison, target: Any, kind: str) -> None:
+        calls.append(kind)
+        if kind == "png":
+            raise OSError(28, "No space left on device")
+        draw(comparison, target, kind)
 
-    monkeypatch.setattr("ordinate.lab.curves.save", full)
-    comparison = Comparison(Settings(("shift",), ("nope",), 1, Budget(multiples=(1,))), None, "")
-    monkeypatch.setattr("ordinate.lab.report.render", lambda _: "new page")
-    with pytest.raises(OSError, match="No space left"):
-        report.write(comparison, Path("out"))
+    monkeypatch.setattr(curves, "save", full_at_the_picture)
+    assert main([*QUICK, "--output", "out"]) == 1
+    assert calls == ["svg", "png"]
+    assert capsys.readouterr().err == "ordinate compare: could not write to out (No space left on device)\n"
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == earlier
 
 
@@ -197,8 +193,8 @@ def children(parent: int) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
 
 
-def wait_for(condition: object, seconds: float = 60.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < deadline, "did not happen in time"
         time.sleep(0.1)

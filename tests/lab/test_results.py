@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ordinate.lab import report
-from ordinate.lab.results import Cell, Comparison, Settings
+from ordinate.lab.results import Cell, Comparison, Settings, Spread
 from ordinate.lab.train import Budget, Outcome
 
 BUDGET = Budget(multiples=(1, 8))
@@ -40,6 +40,13 @@ def test_schemes_inside_the_spread_are_not_told_apart() -> None:
     made = comparison(EXAMPLE)
     assert made.lowest("shift", 0) == ["rope", "alibi"]
     assert made.lowest("shift", 1) == ["alibi"]
+
+
+def test_overlap_is_symmetric_and_ends_where_the_tables_do() -> None:
+    low, near, far = Spread(1.05, 1.0, 1.1, 2), Spread(1.155, 1.109, 1.2, 2), Spread(1.3, 1.25, 1.35, 2)
+    for first, second, together in ((low, near, True), (near, far, False), (low, far, False)):
+        assert first.overlaps(second) is together
+        assert second.overlaps(first) is together
 
 
 def test_rise_is_paired_by_seed() -> None:

@@ -203,11 +203,7 @@ class Rope(QueryKeyScheme):
             raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
         self._check_vectors(name, x, sequence_dim)
         batch = x.shape[0] if x.ndim > -sequence_dim else 1
-        other = -5 - sequence_dim
-        reads = "[B, H, T, D], sequence_dim=-3" if sequence_dim == -2 else "[B, T, H, D], sequence_dim=-2"
-        swapped = x.ndim == 4 and isinstance(positions, (range, torch.Tensor)) and count(positions) == x.shape[other]
-        hint = f"; {name} is read as {reads} reads the other order" if swapped else ""
-        check(positions, length=x.shape[sequence_dim], batch=batch, hint=hint)
+        check(positions, length=x.shape[sequence_dim], batch=batch, hint=_order_hint(name, x, positions, sequence_dim))
         if x.dtype == torch.float64 or not isinstance(at, Rotation):
             precision = torch.float64 if x.dtype == torch.float64 else torch.float32
             cos, sin = self._cos_sin(positions, x.device, precision)
@@ -233,6 +229,16 @@ class Rope(QueryKeyScheme):
         if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim < -sequence_dim or x.shape[-1] != self.head_dim:
             shape = "[B, H, T, D]" if sequence_dim == -2 else "[B, T, H, D] or [N, H, D]"
             raise ValueError(f"{name}: needed a floating tensor {shape} with D = head_dim = {self.head_dim}, got {described(x)}")
+
+
+def _order_hint(name: str, x: torch.Tensor, positions: Positions, sequence_dim: int) -> str:
+    """What to say of a wrong length when the other dim has the right one."""
+    if x.ndim != 4 or not isinstance(positions, (range, torch.Tensor)):
+        return ""
+    read, other = ("[B, H, T, D]", -3) if sequence_dim == -2 else ("[B, T, H, D]", -2)
+    if count(positions) != x.shape[other]:
+        return ""
+    return f"; {name} is read as {read}, sequence_dim={other} reads the other order"
 
 
 def _width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...] | None) -> list[str]:
