@@ -22,8 +22,8 @@ class Case:
     """One scheme in one setting.
 
     ``oracle`` is its definition in float64, by site: input (positions) -> [T, d_model]; queries and keys (x [T, D], positions) ->
-    [T, D]; scores (q_positions, k_positions) -> [H, Q, K]. ``other`` makes the same shapes with other settings. ``lowest`` and
-    ``highest`` bound the positions that are told apart.
+    [T, D]; scores (q [H, Q, D], k [H_kv, K, D], q_positions, k_positions) -> [H, Q, K]. ``other`` makes the same shapes with other
+    settings. ``lowest`` and ``highest`` bound the positions that are told apart.
     """
 
     name: str
@@ -38,21 +38,36 @@ class Case:
     lowest: int = -FAR
     highest: int = FAR
     phase_error: float = 0.0  # radians a position that the scheme's own rounding of angles may cost
+    terms: int = 1  # terms of the score, q . k included, that share the variance
+    content: bool = False  # the oracle's scores are products with q or k, and are scaled as q . k is
+    added: Callable[..., Any] | None = None  # the output's part: (weights [H, Q, K], q_positions, k_positions) -> [H, Q, D]
+    extras: Callable[[], dict[str, torch.Tensor]] = dict  # tables [rows, H, D] that come with every call
 
     @property
     def d_model(self) -> int:
         return self.n_heads * self.head_dim
 
+    @property
+    def scale(self) -> float:
+        """Factor of q . k, from the papers."""
+        return 1 / math.sqrt(self.terms * self.head_dim)
 
-def _table(rows: int, width: int) -> torch.Tensor:
-    """Learned rows of size 1 instead of 0.02, so that positions are as loud as contents."""
-    return torch.randn(rows, width, generator=torch.Generator("cpu").manual_seed(rows), device="cpu")
+
+def _table(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Learned rows of size 1 instead of 0.02, so that positions are as loud as contents; multiples of 1/32 fit every dtype."""
+    generator = torch.Generator("cpu").manual_seed(shape[0] + 1000 * seed)
+    return (32 * torch.randn(*shape, generator=generator, device="cpu")).round() / 32
 
 
-def _learned_with(**settings: Any) -> ordinate.Learned:
-    scheme = ordinate.Learned(**settings)
+def _numbers(*shape: int, seed: int = 0) -> Any:
+    return _table(*shape, seed=seed).double().numpy()
+
+
+def _drawn(scheme: Any) -> Any:
+    """The scheme with loud tables, the i-th drawn with seed i."""
     with torch.no_grad():
-        scheme.weight.copy_(_table(*scheme.weight.shape))
+        for seed, table in enumerate(scheme.parameters()):
+            table.copy_(_table(*table.shape, seed=seed))
     return scheme
 
 
@@ -76,9 +91,9 @@ def _learned(name: str, highest: int, **settings: Any) -> Case:
     return Case(
         name,
         "learned",
-        lambda: _learned_with(d_model=32, **settings),
-        lambda: _learned_with(d_model=32, **{**settings, "max_length": settings["max_length"] + 3}),
-        lambda positions: reference.learned(_table(rows, 32).double().numpy(), [int(place) for place in positions], **rules),
+        lambda: _drawn(ordinate.Learned(d_model=32, **settings)),
+        lambda: _drawn(ordinate.Learned(d_model=32, **{**settings, "max_length": settings["max_length"] + 3})),
+        lambda positions: reference.learned(_numbers(rows, 32), [int(place) for place in positions], **rules),
         fractional=False,
         lowest=0,
         highest=highest,
@@ -120,9 +135,74 @@ def _alibi(name: str, n_heads: int, n_kv_heads: int, slopes: Any) -> Case:
         "alibi",
         lambda: ordinate.ALiBi(n_heads=n_heads, slopes=slopes),
         lambda: ordinate.ALiBi(n_heads=n_heads, slopes=tuple(0.9 / (head + 2) for head in range(n_heads))),
-        lambda q_positions, k_positions: reference.alibi(q_positions, k_positions, values),
+        lambda _q, _k, *places: reference.alibi(*places, values),
         n_heads,
         n_kv_heads,
+    )
+
+
+def _t5(name: str, n_heads: int, n_kv_heads: int, n_buckets: int, max_distance: int, bidirectional: bool) -> Case:
+    settings = {"n_heads": n_heads, "max_distance": max_distance, "bidirectional": bidirectional}
+    return Case(
+        name,
+        "t5",
+        lambda: _drawn(ordinate.T5Bias(n_buckets=n_buckets, **settings)),
+        lambda: _drawn(ordinate.T5Bias(n_buckets=n_buckets + 2, **settings)),
+        lambda _q, _k, *places: reference.t5(*places, _numbers(n_buckets, n_heads), max_distance, bidirectional),
+        n_heads,
+        n_kv_heads,
+        fractional=False,
+        highest=12,
+    )
+
+
+def _shaw(name: str, n_heads: int, n_kv_heads: int, head_dim: int, max_distance: int, values: bool) -> Case:
+    settings = {"head_dim": head_dim, "values": values}
+    keys, added = (_numbers(2 * max_distance + 1, head_dim, seed=seed) for seed in (0, 1))
+    return Case(
+        name,
+        "shaw",
+        lambda: _drawn(ordinate.Shaw(max_distance=max_distance, **settings)),
+        lambda: _drawn(ordinate.Shaw(max_distance=max_distance + 1, **settings)),
+        lambda q, _k, *places: np.stack([reference.shaw(head, *places, keys) for head in q]),
+        n_heads,
+        n_kv_heads,
+        head_dim,
+        fractional=False,
+        highest=8,
+        content=True,
+        added=(lambda weights, *at: np.stack([reference.shaw_values(head, *at, added) for head in weights])) if values else None,
+    )
+
+
+def _deberta(name: str, terms: str, n_heads: int, n_kv_heads: int, max_distance: int, buckets: int | None = None) -> Case:
+    span, head_dim, group = buckets or max_distance, 8, n_heads // n_kv_heads
+    wanted = {"keys": "c2p" in terms, "queries": "p2c" in terms}
+    tables = {n: _table(2 * span, n_heads, head_dim, seed=seed) for seed, n in enumerate(wanted) if wanted[n]}
+    numbers = {n: table.double().numpy() for n, table in tables.items()}
+
+    def build(**sizes: Any) -> ordinate.Deberta:
+        both = {"content_to_position": wanted["keys"], "position_to_content": wanted["queries"]}
+        return ordinate.Deberta(n_heads=n_heads, head_dim=head_dim, **both, **sizes)
+
+    def oracle(q: Any, k: Any, *places: Sequence[int]) -> Any:
+        rows = [[numbers[n][:, h] if wanted[n] else None for n in wanted] for h in range(n_heads)]
+        return np.stack([reference.deberta(q[h], k[h // group], *places, *rows[h], max_distance, buckets) for h in range(n_heads)])
+
+    return Case(
+        name,
+        "deberta",
+        lambda: build(max_distance=max_distance, buckets=buckets),
+        lambda: build(max_distance=span) if buckets else build(max_distance=span + 9, buckets=span),  # the same span
+        oracle,
+        n_heads,
+        n_kv_heads,
+        head_dim,
+        fractional=False,
+        highest=8,
+        terms=1 + len(tables),
+        content=True,
+        extras=lambda: tables,
     )
 
 
@@ -154,5 +234,16 @@ CASES: dict[str, Case] = {
         _alibi("alibi paper 6", 6, 3, "paper"),
         _alibi("alibi authors 6", 6, 2, "authors"),
         _alibi("alibi given", 3, 1, (0.5, 0.03, 1.25)),
+        _t5("t5", 4, 2, n_buckets=32, max_distance=128, bidirectional=True),
+        _t5("t5 causal", 4, 1, n_buckets=32, max_distance=128, bidirectional=False),
+        _t5("t5 few buckets", 6, 3, n_buckets=6, max_distance=20, bidirectional=True),
+        _t5("t5 odd", 3, 1, n_buckets=7, max_distance=20, bidirectional=False),
+        _shaw("shaw", 4, 2, 8, max_distance=4, values=True),
+        _shaw("shaw keys only", 6, 2, 8, max_distance=3, values=False),
+        _shaw("shaw neighbours", 3, 1, 5, max_distance=1, values=True),
+        _deberta("deberta", "c2p p2c", 4, 2, max_distance=5),
+        _deberta("deberta buckets", "c2p p2c", 6, 3, max_distance=12, buckets=6),
+        _deberta("deberta c2p", "c2p", 3, 1, max_distance=4),
+        _deberta("deberta p2c", "p2c", 4, 2, max_distance=11, buckets=5),
     )
 }

@@ -8,7 +8,8 @@ import torch
 
 import ordinate
 from cases import Case
-from contract_tools import LENGTH, draw, expected_row, inner, layer, near, qkv, tokens, visible_pairs
+from contract_oracles import expected_layer, expected_row, visible_pairs
+from contract_tools import LENGTH, attend, draw, inner, layer, near, qkv, tokens
 
 BOTH_WAYS = (True, False)
 CROSSINGS = (
@@ -46,7 +47,7 @@ def decode_raw_keys(case: Case) -> None:
         k, v = torch.cat((k, new_k), 2), torch.cat((v, new_v), 2)
         places = torch.cat((places, torch.tensor(list(place))))
         for k_positions in (places, range(t + 1)):
-            got = ordinate.attend(q, k, v, scheme=inner(scheme), q_positions=place, k_positions=k_positions, causal=True)
+            got = attend(case, scheme, (q, k, v), place, k_positions, causal=True)
             near(got, want[:, :, t : t + 1], what=f"token {t}")
 
 
@@ -115,16 +116,25 @@ def context_parallel(case: Case) -> None:
         for shard, (q, _, _) in zip(shards, parts, strict=True):
             at = ordinate.attention_at(inner(scheme), shard, torch.cat(shards))
             for given in (None, at):
-                got = ordinate.attend(
-                    q, k, v, scheme=inner(scheme), q_positions=shard, k_positions=torch.cat(shards), causal=causal, at=given
-                )
+                got = attend(case, scheme, (q, k, v), shard, torch.cat(shards), causal=causal, at=given)
                 near(got, want[:, :, shard], what=f"{split}, causal {causal}")
+
+
+def given_scale(case: Case) -> None:
+    """A scale of the caller's takes the place of the scheme's: of q . k, and of the terms that are made of q or k with it."""
+    scheme, x = case.make(), tokens(case, length=9)
+    packed = ordinate.positions.packed([3, 0, 1, 5])
+    ids = packed.document_ids.expand(2, -1)
+    for causal, scale in itertools.product(BOTH_WAYS, (1.0, 0.1)):
+        want = expected_layer(case, x, packed.positions, causal=causal, scale=scale, document_ids=ids)
+        for given in (packed, ids):
+            got = layer(case, scheme, x, packed.positions, causal=causal, scale=scale, document_ids=given)
+            near(got, want, what=f"scale {scale}, causal {causal}")
 
 
 def cross_lengths(case: Case) -> None:
     """Queries and keys of different lengths, starts and steps equal the definition, as ranges and as tensors."""
-    # Rotations take any two places; an input scheme has acted before.
-    scheme = inner(case.make())
+    scheme = case.make()
     for (asked, held), causal in itertools.product(CROSSINGS, BOTH_WAYS):
         q = draw(1, case.n_heads, len(asked), case.head_dim)
         k, v = (draw(1, case.n_kv_heads, len(held), case.head_dim, seed=s) for s in (1, 2))
@@ -132,5 +142,5 @@ def cross_lengths(case: Case) -> None:
         parts = (part[0].double().numpy() for part in (q, k, v))
         want = torch.from_numpy(expected_row(case, *parts, asked, held, visible))[None]
         for rows, columns in ((asked, held), (torch.tensor(list(asked)), torch.tensor(list(held)))):
-            got = ordinate.attend(q, k, v, scheme=scheme, q_positions=rows, k_positions=columns, causal=causal)
+            got = attend(case, scheme, (q, k, v), rows, columns, causal=causal)
             near(got, want, what=f"{rows} {columns}")

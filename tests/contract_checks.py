@@ -22,6 +22,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
         attention.permutation,
         attention.context_parallel,
         attention.cross_lengths,
+        attention.given_scale,
         modules.module_oracle,
         modules.decode_module,
         modules.embedding_module,
@@ -60,7 +61,11 @@ _NOT_A_ROTATION = {
     "sinusoidal": "adds vectors at the input, turns none",
     "learned": "adds vectors at the input, turns none",
     "alibi": "adds to scores, turns no vectors",
+    "t5": "adds to scores, turns no vectors",
+    "shaw": "adds to scores and outputs, turns no vectors",
+    "deberta": "adds to scores, turns no vectors",
 }
+_IN_THE_ATTENTION = "acts in the attention: the embedding refuses it"
 _NOTHING_TO_CARRY = {"nope": "no scheme is None: there is no module, angle or bias"}
 
 # check -> scheme (as in SCHEMES) -> why the property does not hold. Every hole is tried: the check must fail there.
@@ -77,10 +82,7 @@ HOLES: dict[str, dict[str, str]] = {
         "rope": "treats all heads alike",
     },
     "decode_turned_keys": _NOT_A_ROTATION,
-    "embedding_module": {
-        "rope": "acts in the attention: the embedding refuses it",
-        "alibi": "acts in the attention: the embedding refuses it",
-    },
+    "embedding_module": dict.fromkeys(("rope", "alibi", "t5", "shaw", "deberta"), _IN_THE_ATTENTION),
     "module_casts": _NOTHING_TO_CARRY,
     "autocast": _NOTHING_TO_CARRY,
     "meta_device": _NOTHING_TO_CARRY,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mpmath
 import torch
 
+import contract_faults_scores as scores
 import ordinate
 from contract_tools import identical, near, refuses
 
@@ -198,5 +199,10 @@ FAULTS: dict[str, Callable[[], None]] = {
         packed_positions,
         partial_rotary,
         sinusoid_conventions,
+        scores.t5_buckets,
+        scores.shaw_rows,
+        scores.deberta_third_term,
+        scores.deberta_buckets,
+        scores.slices_of_heads_share_tables,
     )
 }

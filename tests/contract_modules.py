@@ -10,7 +10,8 @@ import torch
 
 import ordinate
 from cases import Case
-from contract_tools import LENGTH, SHUFFLED, draw, expected_row, inner, is_input, near, tokens, visible_pairs
+from contract_oracles import expected_row, visible_pairs
+from contract_tools import LENGTH, SHUFFLED, draw, inner, is_input, near, tables, tokens
 
 
 def _attention(case: Case, scheme: Any, causal: bool, **settings: Any) -> ordinate.MultiheadAttention:
@@ -27,8 +28,8 @@ def module_oracle(case: Case) -> None:
         maps = {name: _numbers(getattr(attention, name)) for name in ("q", "k", "v", "out")}
         x, context = draw(2, LENGTH, case.d_model), draw(2, 5, case.d_model, seed=1)
         asked, held = torch.tensor([SHUFFLED, SHUFFLED[::-1]]), torch.tensor([4, 1, 0, 9, 6])
-        crossed = attention(x, asked, context=context, context_positions=held)
-        itself = attention(x, asked)
+        crossed = attention(x, asked, context=context, context_positions=held, extras=tables(case))
+        itself = attention(x, asked, extras=tables(case))
         for got, source, places in ((crossed, context, held.expand(2, -1)), (itself, x, asked)):
             rows = []
             for b in range(2):
@@ -62,11 +63,12 @@ def decode_module(case: Case) -> None:
     steps += [(slice(t, t + 1), ordinate.positions.continued(past + t - 4, 1)) for t in range(4, LENGTH)]
     for place, positions in steps:
         vectors = scheme(x[:, place], positions) if is_input(scheme) else x[:, place]
-        got.append(attention(vectors, positions, cache=cache, mask=real[:, None, None, : place.stop]))
+        got.append(attention(vectors, positions, cache=cache, mask=real[:, None, None, : place.stop], extras=tables(case)))
     for row, pad in enumerate(pads):
         alone = x[row : row + 1, pad:]
         vectors = scheme(alone, range(LENGTH - pad)) if is_input(scheme) else alone
-        near(torch.cat(got, 1)[row : row + 1, pad:], attention(vectors, range(LENGTH - pad)), what=f"row {row}")
+        want = attention(vectors, range(LENGTH - pad), extras=tables(case))
+        near(torch.cat(got, 1)[row : row + 1, pad:], want, what=f"row {row}")
 
 
 def embedding_module(case: Case) -> None:
@@ -90,6 +92,7 @@ def embedding_module(case: Case) -> None:
 
 def no_tokens_in_modules(case: Case) -> None:
     """An empty sequence, and an empty batch, pass through."""
+    attention = _attention(case, case.make(), causal=True)
     for batch, length in ((2, 0), (0, 3)):
-        out = _attention(case, case.make(), causal=True)(torch.zeros(batch, length, case.d_model), range(length))
+        out = attention(torch.zeros(batch, length, case.d_model), range(length), extras=tables(case))
         assert out.shape == (batch, length, case.d_model)

@@ -10,19 +10,21 @@ import torch
 
 import ordinate
 from cases import Case
+from contract_oracles import expected_acts, expected_layer
 from contract_tools import (
+    LENGTH,
     SHUFFLED,
     acts,
+    attend,
     differ,
     draw,
-    expected_acts,
-    expected_layer,
     identical,
     inner,
     is_input,
     layer,
     near,
     qkv,
+    tables,
     tokens,
     weights,
 )
@@ -32,42 +34,35 @@ HALVES = (torch.bfloat16, torch.float16)
 
 
 def module_casts(case: Case) -> None:
-    """A model-wide cast reaches weights only: frequencies, angles and biases stay to the last bit."""
+    """A model-wide cast reaches weights only: frequencies, angles and biases stay to the last bit (the tables fit every dtype)."""
+    positions = torch.tensor(SHUFFLED)
     for dtype in (*HALVES, torch.float64):
-        want = acts(case, case.make(), torch.tensor(SHUFFLED))
+        want = acts(case, case.make(), positions)
         scheme = case.make()
         assert scheme is not None, "has nothing to cast"
-        if list(scheme.parameters()):
-            rounded = scheme.weight.detach().to(dtype)
-            scheme = scheme.to(dtype)
-            identical(scheme.at(torch.arange(5)), rounded[scheme.padding_offset :][:5], str(dtype))
-            continue
         for cast in (scheme.to(dtype), scheme.to(device="cpu", dtype=dtype), torch.nn.Sequential(scheme).to(dtype)[0]):
-            identical(acts(case, cast, torch.tensor(SHUFFLED)), want, str(dtype))
+            for got, right in zip(acts(case, cast, positions), want, strict=True):
+                near(got, right, 0.0, str(dtype))
 
 
 def autocast(case: Case) -> None:
-    """Ambient autocast does not reach angles or biases, and far neighbours stay apart in it."""
+    """Ambient autocast does not reach angles, biases or added values, far neighbours stay apart in it, and attention runs."""
     scheme = case.make()
     assert scheme is not None, "has neither angle nor bias"
     far = min(65536, case.highest - 1)
     want = [acts(case, scheme, torch.tensor([place])) for place in (far, far + 1)]
     with torch.autocast("cpu", torch.bfloat16):
-        got = [_own(scheme, case, torch.tensor([place])) for place in (far, far + 1)]
+        got = [acts(case, scheme, torch.tensor([place])) for place in (far, far + 1)]
     for inside, outside in zip(got, want, strict=True):
-        identical(inside, outside[0], "inside autocast")
-    differ(got[0], got[1], 1e-5, f"positions {far} and {far + 1}")
-
-
-def _own(scheme: Any, case: Case, positions: torch.Tensor) -> torch.Tensor:
-    """The first of ``acts`` with contents made outside autocast."""
-    with torch.autocast("cpu", enabled=False):
-        q = qkv(case, None, tokens(case, 2, 1), positions)[0]
-    if is_input(scheme):
-        return scheme.at(positions)
-    if isinstance(scheme, ordinate.QueryKeyScheme):
-        return scheme.queries(q, scheme.at(positions))
-    return scheme.bias(q, draw(2, case.n_kv_heads, 5, case.head_dim), scheme.at(positions, range(3, 8)))
+        identical(inside, outside, "inside autocast")
+    differ(got[0][0], got[1][0], 1e-5, f"positions {far} and {far + 1}")
+    parts, positions = qkv(case, scheme, tokens(case), torch.arange(LENGTH)), torch.arange(LENGTH)
+    outside = attend(case, scheme, parts, positions, positions, causal=True)
+    for fused in (True, False):
+        with torch.autocast("cpu", torch.bfloat16), mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
+            attended = attend(case, scheme, parts, positions, positions, causal=True)
+        assert attended.dtype == torch.bfloat16, f"attention has autocast's dtype, fused {fused}"
+        near(attended, outside, _bound(case, torch.bfloat16), f"layer, fused {fused}")
 
 
 def meta_device(case: Case) -> None:
@@ -111,14 +106,14 @@ def memory_layouts(case: Case) -> None:
     scheme, positions = case.make(), torch.tensor(SHUFFLED)
     x = tokens(case, batch=1).expand(3, -1, -1)
     plain = qkv(case, scheme, x.contiguous(), positions)
-    want = _attended(scheme, [part.contiguous() for part in plain], positions)
+    want = _attended(case, scheme, [part.contiguous() for part in plain], positions)
     doubled = [part.repeat_interleave(2, 2)[:, :, ::2] for part in plain]
     transposed = [part.transpose(1, 2).contiguous().transpose(1, 2) for part in plain]
     expanded = [part[:1].expand(3, -1, -1, -1) for part in plain]
     strided = [part.mT.contiguous().mT for part in plain]
     for inputs in (doubled, transposed, expanded, strided):
         before = [part.clone() for part in inputs]
-        near(_attended(scheme, inputs, positions), want)
+        near(_attended(case, scheme, inputs, positions), want)
         identical(tuple(inputs), tuple(before), "inputs were modified")
     if is_input(scheme):
         turned = x.transpose(0, 1).contiguous().transpose(0, 1)
@@ -131,15 +126,15 @@ def memory_layouts(case: Case) -> None:
         identical(scheme.queries(by_token, positions, sequence_dim=-3).transpose(1, 2), scheme.queries(plain[0], positions))
 
 
-def _attended(scheme: Any, inputs: list[torch.Tensor], positions: Any) -> torch.Tensor:
-    return ordinate.attend(*inputs, scheme=inner(scheme), q_positions=positions, k_positions=positions, causal=True)
+def _attended(case: Case, scheme: Any, inputs: list[torch.Tensor], positions: Any) -> torch.Tensor:
+    return attend(case, scheme, inputs, positions, positions, causal=True)
 
 
 def compiled(case: Case, backend: str = "eager") -> None:
     """One graph, at most two compilations over three lengths, with tensors and with ranges as arguments; equal to eager."""
     from torch._dynamo.testing import CompileCounterWithBackend
 
-    scheme, maps = case.make(), weights(case, torch.float32)
+    scheme, maps, extras = case.make(), weights(case, torch.float32), tables(case)
     forms: list[tuple[str, Any]] = [("tensor", lambda n: torch.arange(2, 2 + n))]
     if case.name == case.scheme or backend != "eager" or case.name == "rope half":
         forms.append(("range", lambda n: range(2, 2 + n)))  # how a range is traced depends on the scheme, not on its settings
@@ -148,7 +143,7 @@ def compiled(case: Case, backend: str = "eager") -> None:
         counter = CompileCounterWithBackend(backend)
 
         def forward(x: torch.Tensor, positions: Any) -> torch.Tensor:
-            return layer(case, scheme, x, positions, maps=maps, causal=True)
+            return layer(case, scheme, x, positions, maps=maps, extras=extras, causal=True)
 
         fast = torch.compile(forward, backend=counter, fullgraph=True)
         for length in (8, 9, 10):
@@ -167,17 +162,22 @@ def gradients(case: Case) -> None:
     documents = torch.tensor([0, 1, 0])
     float_mask = torch.tensor([[0.0, -1.5, 2.0], [-torch.inf, 0.3, 0.0], [0.0, 0.0, -torch.inf]], dtype=torch.float64)
     settings = ({}, {"window": 2}, {"document_ids": documents}, {"mask": mask}, {"mask": float_mask})
-    learned = () if scheme is None else tuple(scheme.parameters())
+    extras = {name: table.clone().requires_grad_() for name, table in tables(case, torch.float64).items()}
+    learned = (*(() if scheme is None else scheme.parameters()), *extras.values())
     for causal, seen, fused in itertools.product((True, False), settings, (True, False)):
         with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
             assert torch.autograd.gradcheck(
-                lambda x, *_, causal=causal, seen=seen: layer(case, scheme, x, torch.tensor([4, 1, 2]), causal=causal, **seen),
+                lambda x, *_, causal=causal, seen=seen: layer(
+                    case, scheme, x, torch.tensor([4, 1, 2]), causal=causal, extras=extras, **seen
+                ),
                 (x, *learned),
                 fast_mode=True,
             )
     for causal in (True, False):  # a range takes the kernel's own causal mask
         assert torch.autograd.gradcheck(
-            lambda x, *_, causal=causal: layer(case, scheme, x, range(2, 5), causal=causal), (x, *learned), fast_mode=True
+            lambda x, *_, causal=causal: layer(case, scheme, x, range(2, 5), causal=causal, extras=extras),
+            (x, *learned),
+            fast_mode=True,
         )
 
 
@@ -212,9 +212,12 @@ def empty_rows(case: Case) -> None:
         ("early query", {"order": late, "causal": True}),
     )
     for (name, seen), fused in itertools.product(settings, (True, False)):
-        q, k, v = inputs = [part.detach().requires_grad_() for part in qkv(case, scheme, tokens(case), range(7))]
+        parts = [part.detach().requires_grad_() for part in qkv(case, scheme, tokens(case), range(7))]
+        extras = {name: table.clone().requires_grad_() for name, table in tables(case).items()}
+        learned = inner(scheme).parameters() if inner(scheme) is not None else ()
+        inputs = [*parts, *learned, *extras.values()]
         with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
-            out = ordinate.attend(q, k, v, scheme=inner(scheme), q_positions=range(7), k_positions=range(7), **seen)
+            out = attend(case, scheme, parts, range(7), range(7), extras=extras, **seen)
         loss = out * draw(*out.shape, seed=6)
         without = torch.autograd.grad(loss[:, :, [0, 1, 3, 4, 5, 6]].sum(), inputs, retain_graph=True)
         got = torch.autograd.grad(loss.sum(), inputs)

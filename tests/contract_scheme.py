@@ -13,18 +13,19 @@ import torch
 
 import ordinate
 from cases import Case
+from contract_oracles import expected_acts, expected_layer
 from contract_tools import (
     PER_ROW,
     SHUFFLED,
     acts,
+    attend,
     differ,
     draw,
-    expected_acts,
-    expected_layer,
     identical,
     is_input,
     layer,
     near,
+    tables,
     tokens,
 )
 
@@ -101,8 +102,7 @@ def no_tokens(case: Case) -> None:
         assert out.shape == (2, case.n_heads, 0, case.head_dim)
     q, nothing = draw(2, case.n_heads, 3, case.head_dim), draw(2, case.n_kv_heads, 0, case.head_dim)
     for columns in (range(0), torch.zeros(0, dtype=torch.int64)):
-        scheme = None if is_input(case.make()) else case.make()
-        out = ordinate.attend(q, nothing, nothing, scheme=scheme, q_positions=range(3), k_positions=columns, causal=False)
+        out = attend(case, case.make(), (q, nothing, nothing), range(3), columns, causal=False)
         identical(out, torch.zeros(2, case.n_heads, 3, case.head_dim), "a query without keys sees nothing")
 
 
@@ -180,13 +180,31 @@ def state(case: Case) -> None:
 
 
 def head_slices(case: Case) -> None:
-    """The slices of two tensor-parallel ranks put together equal the whole."""
+    """The slices of two tensor-parallel ranks put together equal the whole, read its tables and give them its gradient."""
     scheme = case.make()
     assert isinstance(scheme, ordinate.ScoreScheme), "has nothing a head"
-    q, k = draw(2, case.n_heads, 7, 8), draw(2, case.n_kv_heads, 5, 8)
-    places = torch.tensor(SHUFFLED), range(5)
-    want = scheme.bias(q, k, scheme.at(*places))
-    for cut in range(1, case.n_heads):
-        ranks = ((0, cut), (cut, case.n_heads))
-        parts = [scheme.heads(a, b).bias(q[:, a:b], k[:, :1], scheme.at(*places)) for a, b in ranks]
-        identical(torch.cat(parts, 1), want, f"cut {cut}")
+    q, k, shares = (draw(2, case.n_heads, *size) for size in ((7, case.head_dim), (5, case.head_dim), (7, 5)))
+    at, learned = scheme.at(torch.tensor(SHUFFLED), range(5)), list(scheme.parameters())
+    rows = {name: table.clone().requires_grad_() for name, table in tables(case).items()}
+
+    def given(start: int, stop: int) -> tuple[torch.Tensor, torch.Tensor]:
+        part = scheme.heads(start, stop)
+        cut = slice(start, stop)
+        assert all(any(mine is whole for whole in learned) for mine in part.parameters()), "a slice has a table of its own"
+        add = part.added_values(at)
+        extras = {name: table[:, cut] for name, table in rows.items()}
+        return part.bias(q[:, cut], k[:, cut], at, **extras), shares[:, cut] * 0 if add is None else add(shares[:, cut])
+
+    def gradient(outputs: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        inputs = [*learned, *rows.values()]
+        loss = sum((output * draw(*output.shape, seed=5)).sum() for output in outputs)
+        return torch.autograd.grad(loss, inputs) if inputs else ()
+
+    whole = given(0, case.n_heads)
+    add, want = scheme.added_values(at), (*whole, *gradient(whole))
+    identical(whole[0], scheme.bias(q, k, at, **rows), "all heads are the whole")
+    assert add is None or torch.equal(whole[1], add(shares))
+    for n in range(1, case.n_heads):
+        got = tuple(torch.cat(pair, 1) for pair in zip(given(0, n), given(n, case.n_heads), strict=True))
+        for parts, right in zip((*got, *gradient(got)), want, strict=True):
+            near(parts, right, what=f"cut {n}")

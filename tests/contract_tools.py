@@ -12,7 +12,6 @@ import torch
 
 import ordinate
 from cases import Case
-from ordinate import reference
 
 LENGTH = 7
 SHUFFLED = (5, 0, 9, 3, 1, 8, 2)
@@ -74,6 +73,12 @@ def weights(case: Case, dtype: torch.dtype = torch.float64) -> list[torch.Tensor
     return [(draw(case.d_model, n * case.head_dim, seed=90 + i, dtype=torch.float64) * size).to(dtype) for i, n in enumerate(heads)]
 
 
+@functools.cache
+def tables(case: Case, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """The tensors that come with every call, for ``attend(extras=)``."""
+    return {name: table.to(dtype) for name, table in case.extras().items()}
+
+
 def is_input(scheme: Any) -> bool:
     return isinstance(scheme, ordinate.InputScheme)
 
@@ -92,110 +97,62 @@ def qkv(case: Case, scheme: Any, x: torch.Tensor, positions: Any, maps: list[tor
 
 
 def layer(
-    case: Case, scheme: Any, x: torch.Tensor, positions: Any, *, maps: list[torch.Tensor] | None = None, **seen: Any
+    case: Case, scheme: Any, x: torch.Tensor, positions: Any, *, maps: list[torch.Tensor] | None = None, **given: Any
 ) -> torch.Tensor:
     """Self-attention with the scheme at its site."""
-    q, k, v = qkv(case, scheme, x, positions, maps)
-    return ordinate.attend(q, k, v, scheme=inner(scheme), q_positions=positions, k_positions=positions, **seen)
+    return attend(case, scheme, qkv(case, scheme, x, positions, maps), positions, positions, **given)
 
 
-def rows_of(positions: Any, batch: int) -> list[list[float]]:
-    """Positions as one Python list a batch row."""
-    if isinstance(positions, range):
-        return [list(positions)] * batch
-    values = positions.tolist()
-    return values if positions.ndim == 2 and len(values) == batch else [values[0] if positions.ndim == 2 else values] * batch
-
-
-def expected_layer(case: Case, x: torch.Tensor, positions: Any, added: Any = 0.0, **seen: Any) -> torch.Tensor:
-    """What ``layer`` must give, from the definitions in ``ordinate.reference``: float64, loops, no code of the fast forms."""
-    out = []
-    for row, places in enumerate(rows_of(positions, x.shape[0])):
-        vectors = x[row].double().numpy()
-        if is_input(case.make()):
-            vectors = vectors + case.oracle(places)
-        q, k, v = ((vectors @ weight.numpy()).reshape(len(places), -1, case.head_dim) for weight in weights(case))
-        heads = (part.swapaxes(0, 1) for part in (q, k, v))
-        out.append(expected_row(case, *heads, places, places, visible_pairs(places, places, row, **seen), added))
-    return torch.from_numpy(np.stack(out))
-
-
-def expected_row(
-    case: Case, q: Any, k: Any, v: Any, asked: Sequence[float], held: Sequence[float], visible: Any, added: Any = 0.0
-) -> Any:
-    """Attention of one batch row by definition: q [H, Q, D], k and v [H_kv, K, D] at the places ``asked`` and ``held``."""
-    scheme = case.make()
-    bias = np.zeros((case.n_heads, len(asked), len(held))) + added
-    if isinstance(scheme, ordinate.ScoreScheme):
-        bias = bias + case.oracle(asked, held)
-    if isinstance(scheme, ordinate.QueryKeyScheme):
-        q, k = [case.oracle(head, asked) for head in q], [case.oracle(head, held) for head in k]
-    group, scale = case.n_heads // case.n_kv_heads, case.head_dim**-0.5
-    heads = range(case.n_heads)
-    return np.stack([reference.attention(q[h], k[h // group], v[h // group], scale, bias[h], visible) for h in heads])
-
-
-def visible_pairs(
-    asked: Sequence[float],
-    held: Sequence[float],
-    row: int = 0,
+def attend(
+    case: Case,
+    scheme: Any,
+    parts: Sequence[torch.Tensor],
+    q_positions: Any,
+    k_positions: Any,
     *,
-    causal: bool,
-    window: int | None = None,
-    document_ids: Any = None,
-    mask: Any = None,
-) -> Any:
-    """Which keys each query sees, pair by pair; ids [B, T] and a padding mask [B, 1, 1, K]."""
-    visible = np.ones((len(asked), len(held)), dtype=bool)
-    for i, j in np.ndindex(visible.shape):
-        ahead = held[j] - asked[i]
-        later, far = causal and ahead > 0, window is not None and abs(ahead) >= window
-        foreign = document_ids is not None and document_ids[row][i].item() != document_ids[row][j].item()
-        masked = mask is not None and not mask[row, 0, 0, j].item()
-        visible[i, j] = not (later or far or foreign or masked)
-    return visible
+    extras: dict[str, torch.Tensor] | None = None,
+    **given: Any,
+) -> torch.Tensor:
+    """Attention of q, k, v with the scheme, unless it has acted at the input, and with the tables that its calls take."""
+    q, k, v = parts
+    extras = tables(case, q.dtype) if extras is None else extras
+    places = {"q_positions": q_positions, "k_positions": k_positions}
+    return ordinate.attend(q, k, v, scheme=inner(scheme), **places, extras=extras, **given)
+
+
+def sizes(positions: Any) -> tuple[int, int]:
+    batch = positions.shape[0] if isinstance(positions, torch.Tensor) and positions.ndim == 2 else 2
+    return batch, ordinate.positions.count(positions)
 
 
 def acts(case: Case, scheme: Any, positions: Any, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
-    """All that a scheme does at these positions to fixed contents: vectors and sums, turned queries and keys, or biases."""
-    batch = positions.shape[0] if isinstance(positions, torch.Tensor) and positions.ndim == 2 else 2
-    length = ordinate.positions.count(positions)
+    """All that a scheme does at these positions to fixed contents: vectors and sums, turned queries and keys, or biases and values.
+
+    The contents are made outside autocast.
+    """
+    x = tokens(case, *sizes(positions), dtype)
     if scheme is None:
-        return (layer(case, None, tokens(case, batch, length, dtype), positions, causal=True),)
+        return (layer(case, None, x, positions, causal=True),)
     if is_input(scheme):
-        return scheme.at(positions), scheme(tokens(case, batch, length, dtype), positions)
-    q, k, _ = qkv(case, scheme, tokens(case, batch, length, dtype), positions)
+        return scheme.at(positions), scheme(x, positions)
+    with torch.autocast("cpu", enabled=False):
+        q, k, _ = qkv(case, scheme, x, positions)
     if isinstance(scheme, ordinate.QueryKeyScheme):
         at = scheme.at(positions)
         return scheme.queries(q, at), scheme.keys(k, at), *scheme(q, k, positions)
-    few = range(3, 8)
-    x = draw(batch, case.n_kv_heads, 5, case.head_dim, dtype=dtype)
-    asked = draw(batch, case.n_heads, 5, case.head_dim, dtype=dtype)
-    return scheme.bias(q, x, scheme.at(positions, few)), scheme.bias(asked, k, scheme.at(few, positions))
+    asked, held, shares = few(case, positions, dtype)
+    at, extras = scheme.at(positions, FEW), tables(case, dtype)
+    add = scheme.added_values(at)
+    biases = scheme.bias(q, held, at, **extras), scheme.bias(asked, k, scheme.at(FEW, positions), **extras)
+    return biases if add is None else (*biases, add(shares))
 
 
-def expected_acts(case: Case, positions: Any, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
-    """What ``acts`` must give, from the definitions; contents are first rounded to the dtype."""
-    scheme = case.make()
-    batch = positions.shape[0] if isinstance(positions, torch.Tensor) and positions.ndim == 2 else 2
-    length = ordinate.positions.count(positions)
-    places, x = rows_of(positions, batch), tokens(case, batch, length, dtype)
-    if scheme is None:
-        return (expected_layer(case, x, positions, causal=True),)
-    if is_input(scheme):
-        vectors = torch.from_numpy(np.stack([case.oracle(row) for row in places]))
-        one_for_all = isinstance(positions, range) or positions.ndim == 1
-        return vectors[0] if one_for_all else vectors, x.double() + vectors
-    if isinstance(scheme, ordinate.ScoreScheme):
-        few = range(3, 8)
-        both = (np.stack([case.oracle(row, few) for row in places]), np.stack([case.oracle(few, row) for row in places]))
-        one_for_all = isinstance(positions, range) or positions.ndim == 1
-        return tuple(torch.from_numpy(bias[:1] if one_for_all else bias) for bias in both)
-    q, k, _ = qkv(case, scheme, x, positions)
-    turned = [_turned(case, heads, places) for heads in (q, k)]
-    return (*turned, *turned)
+FEW = range(3, 8)
 
 
-def _turned(case: Case, heads: torch.Tensor, places: list[list[float]]) -> torch.Tensor:
-    rows = [[case.oracle(head.double().numpy(), row) for head in heads[b]] for b, row in enumerate(places)]
-    return torch.from_numpy(np.array(rows).reshape(heads.shape))
+def few(case: Case, positions: Any, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+    """Queries and keys at FEW, and weights over FEW for queries at the positions."""
+    batch, length = sizes(positions)
+    asked, held = (draw(batch, n, len(FEW), case.head_dim, dtype=dtype) for n in (case.n_heads, case.n_kv_heads))
+    wide = torch.promote_types(dtype, torch.float32)
+    return asked, held, draw(batch, case.n_heads, length, len(FEW), seed=2).softmax(-1).to(wide)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from mutant_tools import Patch, wrap
-from ordinate import phases, positions, rotation, sites
+from ordinate import fitting, phases, positions, rotation
 from ordinate.schemes import learned, rope
 
 # Angles, frequencies, positions
@@ -45,7 +45,7 @@ def positions_are_row_numbers(patch: Patch) -> None:
         place = original(places, device)
         return torch.arange(place.shape[-1], device=place.device).expand(place.shape)
 
-    for module in (phases, sites, learned):
+    for module in (phases, fitting, learned):
         wrap(patch, module, "as_tensor", rows)
 
 
@@ -54,7 +54,7 @@ def first_row_for_all(patch: Patch) -> None:
         place = original(places, device)
         return place[:1].expand(place.shape) if place.ndim == 2 else place
 
-    for module in (phases, sites, learned):
+    for module in (phases, fitting, learned):
         wrap(patch, module, "as_tensor", first)
 
 
@@ -81,12 +81,12 @@ def first_position_read(patch: Patch) -> None:
         place = original(*args)
         return place - place[..., 0, None] + place[..., 0, None]
 
-    for module in (phases, sites, learned):
+    for module in (phases, fitting, learned):
         wrap(patch, module, "as_tensor", based)
 
 
 def fractions_dropped(patch: Patch) -> None:
-    for module in (phases, sites):
+    for module in (phases, fitting):
         wrap(patch, module, "as_tensor", lambda original, *args: original(*args).long())
 
 

@@ -104,6 +104,10 @@ def plain_heads_grouped_wrongly(patch: Patch) -> None:
     wrap(patch, weighing, "_plain", repeated)
 
 
+def plain_result_left_in_float32(patch: Patch) -> None:
+    wrap(patch, weighing, "_plain", lambda original, *args: original(*args).float())
+
+
 def softmax_scale_missing(patch: Patch) -> None:
     for owner in (rope.Rope, sites.DistanceScheme):
         patch.setattr(owner, "softmax_scale", lambda *_: 1.0)
@@ -120,6 +124,57 @@ def keys_at_query_positions(patch: Patch) -> None:
 
 def attention_detached_from_scheme(patch: Patch) -> None:
     wrap(patch, attention, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "causal": True}))
+
+
+# What attention passes to a scheme
+
+
+def extras_dropped(patch: Patch) -> None:
+    patch.setattr(attention, "_scaled_bias", lambda scheme, q, k, at, *_: scheme.bias(q, k, at))
+
+
+def extras_dropped_by_the_module(patch: Patch) -> None:
+    wrap(patch, modules, "attend", lambda original, *args, **kwargs: original(*args, **{**kwargs, "extras": None}))
+
+
+def extras_dropped_in_packs(patch: Patch) -> None:
+    wrap(patch, attention, "_by_document", lambda original, *args: original(*args[:-1], None))
+
+
+def given_scale_spares_the_terms(patch: Patch) -> None:
+    """The caller's scale multiplies q . k only."""
+
+    def own(_: Any, scheme: Any, q: Any, k: Any, at: Any, __: float, extras: Any) -> torch.Tensor:
+        return scheme.bias(q, k, at, **(extras or {}))
+
+    wrap(patch, attention, "_scaled_bias", own)
+
+
+def given_scale_reaches_all_biases(patch: Patch) -> None:
+    """The caller's scale multiplies learned numbers too, as if they were products."""
+
+    def scaled(_: Any, scheme: Any, q: Any, k: Any, at: Any, scale: float, extras: Any) -> torch.Tensor:
+        return scheme.bias(q, k, at, **(extras or {})) * (scale / scheme.softmax_scale(q.shape[-1]))
+
+    wrap(patch, attention, "_scaled_bias", scaled)
+
+
+def given_scale_lost(patch: Patch) -> None:
+    wrap(
+        patch,
+        weighing,
+        "_fused",
+        lambda original, q, *args, **kwargs: original(q, *args[:3], q.shape[-1] ** -0.5, *args[4:], **kwargs),
+    )
+
+
+def added_values_only_under_a_causal_mask(patch: Patch) -> None:
+    """Attention forgets the scheme's values in two-way attention."""
+
+    def forgets(original: Any, *args: Any) -> torch.Tensor:
+        return original(*args[:7]) if not args[4].causal else original(*args)
+
+    wrap(patch, attention, "weigh", forgets)
 
 
 # Modules

@@ -49,7 +49,7 @@ BUILDING = [
     (lambda: ALiBi(n_heads=1, slopes=(math.inf,)), r"slopes: needed finite numbers in one row, got tuple \(inf,\)"),
     (lambda: ALIBI.heads(2, 5), "heads: needed 0 <= start < stop <= 4, got 2, 5"),
     (lambda: ALIBI.heads(2, 2), "heads: needed 0 <= start < stop <= 4, got 2, 2"),
-    (lambda: ALIBI.heads(-1, 2), "heads: needed 0 <= start < stop <= 4, got -1, 2"),
+    (lambda: ALIBI.heads(-1, 2), "start: needed a whole number >= 0, got -1"),
     (lambda: Sinusoidal(d_model=0), "d_model: needed a whole number >= 1, got 0"),
     (lambda: Sinusoidal(d_model=4, layout="half"), "layout: needed one of interleaved, sin_cos, cos_sin, got 'half'"),
     (lambda: Sinusoidal(d_model=4, spacing="wide"), "spacing: needed one of open, closed, got 'wide'"),
@@ -87,7 +87,7 @@ BUILDING = [
     (lambda: phases.from_values([1.0, math.inf]), r"needed finite numbers below 1e\+30, got \[1\.0, inf\]"),
     (lambda: require_name("rop"), "unknown scheme 'rop'; did you mean 'rope'"),
     (lambda: require_name("Sinusoid"), "unknown scheme 'Sinusoid'; did you mean 'sinusoidal'"),
-    (lambda: require_name("qqq"), "unknown scheme 'qqq'; There are nope, sinusoidal, learned, alibi, rope"),
+    (lambda: require_name("qqq"), "unknown scheme 'qqq'; There are nope, sinusoidal, learned, shaw, t5, deberta, alibi, rope"),
 ]
 
 CALLING = [

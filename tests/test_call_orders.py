@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pickle
 from collections.abc import Callable
@@ -10,11 +11,28 @@ import pytest
 import torch
 import torch._dynamo.testing
 
-from ordinate import ALiBi, KeyValueCache, Learned, MultiheadAttention, Rope, Sinusoidal, TokenAndPositionEmbedding, attend, rotate
+from ordinate import (
+    ALiBi,
+    Deberta,
+    KeyValueCache,
+    Learned,
+    MultiheadAttention,
+    Rope,
+    Shaw,
+    Sinusoidal,
+    T5Bias,
+    TokenAndPositionEmbedding,
+    attend,
+    rotate,
+)
+from ordinate.attention import AttentionScheme
 from ordinate.positions import packed
 
 ROPE = Rope(head_dim=4, layout="half")
 ALIBI = ALiBi(n_heads=2, slopes="paper")
+T5 = T5Bias(n_heads=2, bidirectional=False)
+SHAW = Shaw(head_dim=4, max_distance=2, values=True)
+DEBERTA = Deberta(n_heads=2, head_dim=4, content_to_position=True, position_to_content=True, max_distance=3)
 FLOAT32 = 2e-6  # rounding of float32 attention over a few keys
 
 
@@ -27,21 +45,26 @@ def test_an_old_step_s_at_is_refused() -> None:
     stale = (ROPE.at(range(3, 4)), ROPE.at(range(5)))
     with pytest.raises(ValueError, match=r"needed what was made for q positions range\(4, 5\), got one for range\(3, 4\)"):
         attend(q, k, k, scheme=ROPE, q_positions=range(4, 5), k_positions=range(5), causal=True, at=stale)
-    at = ALIBI.at(range(4, 5), range(1, 6))
-    with pytest.raises(ValueError, match=r"for k positions range\(0, 5\), got one for range\(1, 6\)"):
-        attend(q, k, k, scheme=ALIBI, q_positions=range(4, 5), k_positions=range(5), causal=True, at=at)
+    for scheme in (ALIBI, T5, SHAW, DEBERTA):
+        at, tables = scheme.at(range(4, 5), range(1, 6)), dict.fromkeys(scheme.extras, x(6, 2, 4))
+        with pytest.raises(ValueError, match=r"for k positions range\(0, 5\), got one for range\(1, 6\)"):
+            attend(q, k, k, scheme=scheme, q_positions=range(4, 5), k_positions=range(5), causal=True, at=at, extras=tables)
     layer = MultiheadAttention(d_model=8, n_heads=2, scheme=ROPE, causal=True)
     with pytest.raises(ValueError, match=r"for q positions range\(4, 5\), got one for range\(3, 4\)"):
         layer(x(1, 1, 8), range(4, 5), cache=KeyValueCache(), at=(stale[0], stale[0]))
 
 
-@pytest.mark.parametrize("scheme", [ROPE, ALIBI, None], ids=["rope", "alibi", "nope"])
-def test_a_refused_step_leaves_the_cache_as_it_was(scheme: Rope | ALiBi | None) -> None:
+@pytest.mark.parametrize("scheme", [ROPE, ALIBI, T5, SHAW, DEBERTA, None], ids=["rope", "alibi", "t5", "shaw", "deberta", "nope"])
+def test_a_refused_step_leaves_the_cache_as_it_was(scheme: AttentionScheme | None) -> None:
     torch.manual_seed(0)
-    layer = MultiheadAttention(d_model=8, n_heads=2, scheme=scheme, causal=True)
+    attention = MultiheadAttention(d_model=8, n_heads=2, scheme=scheme, causal=True)
+    layer = functools.partial(attention, extras=dict.fromkeys(getattr(scheme, "extras", ()), x(6, 2, 4)))
     tokens, cache = x(2, 4, 8), KeyValueCache()
     full = layer(tokens, range(4))
     layer(tokens[:, :3], range(3), cache=cache)
+    if isinstance(scheme, Deberta):
+        with pytest.raises(ValueError, match="extras: needed keys and queries for Deberta, got none"):
+            attention(tokens[:, 3:], range(3, 4), cache=cache)
     for wrong in ({"mask": torch.ones(2, 4, dtype=torch.bool)}, {"document_ids": torch.zeros(9, dtype=torch.int64)}):
         with pytest.raises(ValueError, match="needed"):
             layer(tokens[:, 3:], range(3, 4), cache=cache, **wrong)
@@ -60,14 +83,15 @@ def test_cached_positions_may_gain_rows() -> None:
     assert (torch.cat((first, second), dim=1) - layer(tokens, range(5))).abs().max() < FLOAT32
 
 
-@pytest.mark.parametrize("scheme", [ROPE, ALIBI], ids=["rope", "alibi"])
+@pytest.mark.parametrize("scheme", [ROPE, ALIBI, T5, SHAW, DEBERTA], ids=["rope", "alibi", "t5", "shaw", "deberta"])
 @pytest.mark.parametrize("dynamic", [None, True])
-def test_compiled_decoding_with_ranges(scheme: Rope | ALiBi, dynamic: bool | None) -> None:
+def test_compiled_decoding_with_ranges(scheme: AttentionScheme, dynamic: bool | None) -> None:
     torch._dynamo.reset()
+    tables = dict.fromkeys(getattr(scheme, "extras", ()), x(6, 2, 4))
     counter = torch._dynamo.testing.CompileCounterWithBackend("eager")
 
     def step(q: torch.Tensor, k: torch.Tensor, where: range, keys: range) -> torch.Tensor:
-        return attend(q, k, k, scheme=scheme, q_positions=where, k_positions=keys, causal=True)
+        return attend(q, k, k, scheme=scheme, q_positions=where, k_positions=keys, causal=True, extras=tables)
 
     compiled = torch.compile(step, backend=counter, fullgraph=True, dynamic=dynamic)
     for length in (8, 9, 10, 11):
@@ -110,9 +134,22 @@ def test_autocast_takes_vectors_of_mixed_dtypes() -> None:
     assert (got.float() - attend(q, k, v, scheme=ROPE, **where)).abs().max() < 0.05  # bfloat16 keeps 8 bits
 
 
-@pytest.mark.parametrize("scheme", [ROPE, ALIBI, Sinusoidal(d_model=8)], ids=["rope", "alibi", "sinusoidal"])
-def test_an_attribute_with_numbers_behind_it_is_fixed(scheme: torch.nn.Module) -> None:
-    name = "slopes" if isinstance(scheme, ALiBi) else "base"
+@pytest.mark.parametrize(
+    ("scheme", "name"),
+    [
+        (ROPE, "base"),
+        (ALIBI, "slopes"),
+        (Sinusoidal(d_model=8), "base"),
+        (T5, "max_distance"),
+        (T5, "bidirectional"),
+        (T5.heads(0, 1), "n_heads"),
+        (SHAW, "max_distance"),
+        (SHAW, "values"),
+        (DEBERTA, "buckets"),
+        (DEBERTA, "position_to_content"),
+    ],
+)
+def test_an_attribute_with_numbers_behind_it_is_fixed(scheme: torch.nn.Module, name: str) -> None:
     before = repr(scheme)
     with pytest.raises(AttributeError, match=f"{name} is fixed when the scheme is built; build another"):
         setattr(scheme, name, 500000.0)

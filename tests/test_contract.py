@@ -18,7 +18,17 @@ def _name(pair: tuple[str, Case]) -> str:
 
 
 # These differ from another case in plain numbers only, so they trace to the same graph: seconds saved.
-SAME_GRAPH = {"sinusoidal cosines first", "learned clamp", "rope given", "alibi paper 6", "alibi authors 6", "alibi given"}
+SAME_GRAPH = {
+    "sinusoidal cosines first",
+    "learned clamp",
+    "rope given",
+    "alibi paper 6",
+    "alibi authors 6",
+    "alibi given",
+    "t5 few buckets",
+    "t5 odd",
+    "shaw neighbours",
+}
 
 
 def _pairs() -> list[Any]:

@@ -34,6 +34,13 @@ def test_small_model_learns_offsets_only_with_positions() -> None:
     assert losses["rope"] < losses["none"] - 0.5
 
 
+def test_convolutions_know_their_place_only_with_positions() -> None:
+    accuracies = load("convolution").accuracies()
+    assert set(accuracies) == {"learned", "none"}
+    assert accuracies["learned"] > 0.95
+    assert accuracies["none"] < 0.06  # one of 28 places is 0.036; 7168 guesses: ten standard deviations
+
+
 @pytest.mark.parametrize("page", ["README.md", "README.ru.md"])
 def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     names: dict[str, Any] = {}

@@ -1,16 +1,20 @@
 """Each mutant of the library turns a named check of the contract red, and the same check is green without it."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
 import mutants_angles as angles
 import mutants_attention as attention
+import mutants_content as content
 import mutants_schemes as schemes
+import mutants_scores as scores
 from cases import CASES
 from contract_checks import CHECKS
 from contract_faults import FAULTS
-from mutant_tools import Mutant
+from mutant_tools import Mutant, Patch
 
 MUTANTS = (
     Mutant(angles.pair_layout_swapped, "scheme_oracle", "rope half"),
@@ -134,6 +138,7 @@ MUTANTS = (
     Mutant(attention.heads_grouped_wrongly, "layer_oracle", "rope half"),
     Mutant(attention.heads_grouped_wrongly, "small_shapes", "nope"),
     Mutant(attention.plain_heads_grouped_wrongly, "fused_equals_plain", "nope"),
+    Mutant(attention.plain_result_left_in_float32, "autocast", "alibi"),
     Mutant(attention.softmax_scale_missing, "layer_oracle", "rope half"),
     Mutant(attention.softmax_scale_missing, "layer_oracle", "alibi"),
     Mutant(attention.bias_scaled_again, "layer_oracle", "alibi"),
@@ -147,6 +152,23 @@ MUTANTS = (
     Mutant(attention.float_mask_ignored, "layer_oracle", "nope"),
     Mutant(attention.embedding_unscaled, "embedding_module", "nope"),
     Mutant(attention.embedding_drops_before_the_sum, "embedding_module", "sinusoidal"),
+    *(
+        Mutant(angles.positions_are_row_numbers, check, case)
+        for check in ("permutation", "positions_matter", "context_parallel", "layer_oracle")
+        for case in ("t5", "shaw", "deberta buckets")
+    ),
+    *(Mutant(angles.first_row_for_all, "small_shapes", case) for case in ("t5 odd", "shaw keys only", "deberta")),
+    Mutant(schemes.continued_off_by_one, "decode_module", "deberta"),
+    Mutant(schemes.ranges_read_backwards, "cross_lengths", "t5"),
+    Mutant(attention.extras_dropped, "layer_oracle", "deberta", ValueError),
+    Mutant(attention.extras_dropped_by_the_module, "module_oracle", "deberta", ValueError),
+    Mutant(attention.extras_dropped_in_packs, "packed_documents", "deberta c2p", ValueError),
+    *(Mutant(attention.given_scale_spares_the_terms, "given_scale", case) for case in ("shaw", "deberta", "deberta p2c")),
+    *(Mutant(attention.given_scale_reaches_all_biases, "given_scale", case) for case in ("t5", "alibi")),
+    Mutant(attention.given_scale_lost, "given_scale", "nope"),
+    Mutant(attention.added_values_only_under_a_causal_mask, "layer_oracle", "shaw"),
+    *scores.MUTANTS,
+    *content.MUTANTS,
 )
 
 
@@ -169,13 +191,29 @@ def test_mutant_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> No
         _run(mutant)
 
 
+@pytest.mark.parametrize(
+    ("unchanged", "check", "case"),
+    [
+        *((scores._t5_formula_unchanged, "scheme_oracle", case) for case in ("t5", "t5 causal", "t5 few buckets", "t5 odd")),
+        (scores._t5_formula_unchanged, "t5_buckets", None),
+        (content._deberta_formula_unchanged, "scheme_oracle", "deberta buckets"),
+        (content._deberta_formula_unchanged, "deberta_buckets", None),
+    ],
+)
+def test_the_formulas_that_mutants_change_are_right(
+    unchanged: Callable[[Patch], None], check: str, case: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unchanged(monkeypatch)
+    _run(Mutant(unchanged, check, case))
+
+
 def test_every_check_has_a_mutant_that_it_catches() -> None:
     assert {mutant.check for mutant in MUTANTS} == set(CHECKS) | set(FAULTS)
 
 
 def test_every_mutant_is_used() -> None:
     used = {mutant.name for mutant in MUTANTS}
-    for module in (angles, attention, schemes):
+    for module in (angles, attention, content, schemes, scores):
         own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
         made = {name for name in own if name[0] != "_"}
         assert made <= used, f"no check is named for {made - used}"

@@ -22,7 +22,10 @@ ROOT = Path(ordinate.__file__).parent
 ORDER = (
     "reference",
     "checks",
+    "autocast",
     "positions",
+    "arguments",
+    "fitting",
     "sites",
     "phases",
     "rotation",
@@ -32,6 +35,7 @@ ORDER = (
     "attention",
     "cache",
     "modules",
+    "catalogue",
     "plots",
     "lab",
     "cli",
@@ -167,9 +171,13 @@ NO_EXAMPLE = {
     "Frequencies": "made by from_base()",
     "Rotation": "made by Rope.at",
     "Sight": "made by sight_of()",
+    "Facts": "written down by each scheme",
+    "Parts": "made by build()",
+    "SchemeRow": "a row of the table of schemes",
 }
 # Public names through which tensors go.
-TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "exact", "float32", "arrange"}
+TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}
+TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows"}
 
 
 def _definitions() -> list[Any]:

@@ -115,6 +115,88 @@ def test_alibi_by_hand():
     assert reference.alibi([0, 2], [1, 3], [1.0, 3.0]).tolist() == [[[-1, -3], [-1, -1]], [[-3, -9], [-3, -3]]]
 
 
+@pytest.mark.parametrize(
+    ("bidirectional", "rows"),
+    [
+        # T5's own numbers: 32 rows, distance 128
+        (True, {0: 0, -1: 1, 1: 17, -7: 7, -8: 8, -11: 8, -12: 9, -15: 9, -16: 10, -20: 10, -22: 10, -23: 11, -31: 11, -32: 12}),
+        (True, {-45: 12, -46: 13, -63: 13, -64: 14, -90: 14, -91: 15, -128: 15, -(2**40): 15, 5: 21, 128: 31, 2**40: 31}),
+        (False, {0: 0, 5: 0, 2**40: 0, -1: 1, -15: 15, -16: 16, -18: 16, -19: 17, -20: 17, -21: 18, -112: 30, -113: 31, -128: 31}),
+    ],
+)
+def test_t5_buckets_by_hand(bidirectional, rows):
+    assert {distance: reference.t5_bucket(distance, 32, 128, bidirectional) for distance in rows} == rows
+
+
+def test_t5_borders_that_are_whole_numbers():
+    # 4 of 8 rows are wide and begin at 4, 4 b, 4 b^2, 4 b^3 for max_distance = 4 b^4
+    for b in (3, 10, 2**10):
+        for k in range(1, 4):
+            got = [reference.t5_bucket(-(4 * b**k + step), 8, 4 * b**4, False) for step in (-1, 0)]
+            assert got == [3 + k, 4 + k]
+
+
+def test_t5_by_hand():
+    table = np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5], [3.0, 3.5]])
+    # two ways, 2 rows each: 0 for the token itself, 1 for the past, 2 + 1 for the future
+    assert reference.t5([1, 7], [0, 1, 2], table, 8, True).tolist() == [
+        [[1, 0, 3], [1, 1, 1]],
+        [[1.5, 0.5, 3.5], [1.5, 1.5, 1.5]],
+    ]
+    # the past only, 2 rows exact, then 2 sqrt(4) = 4
+    assert reference.t5([4], [0, 1, 2, 3, 4, 5], table, 8, False)[0].tolist() == [[3, 2, 2, 1, 0, 0]]
+
+
+def test_shaw_by_hand():
+    table = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])  # the past, the token itself, the future
+    q = np.array([[1.0, 10.0], [3.0, 5.0]])
+    assert reference.shaw(q, [0, 2], [0, 2, 9], table).tolist() == [[10, 22, 22], [3, 5, 16]]
+    weights = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]])
+    assert reference.shaw_values(weights, [0, 2], [0, 2, 9], table).tolist() == [[1.0, 1.5], [1.0, 0.0]]
+
+
+def test_shaw_clips_on_both_sides():
+    numbered = np.arange(5.0)[:, None]
+    rows = reference.shaw(np.ones((4, 1)), range(4), range(4), numbered)
+    assert rows.tolist() == [[2, 3, 4, 4], [1, 2, 3, 4], [0, 1, 2, 3], [0, 0, 1, 2]]
+    for j in range(4):
+        single = np.zeros((4, 4))
+        single[:, j] = 1
+        assert reference.shaw_values(single, range(4), range(4), numbered)[:, 0].tolist() == rows[:, j].tolist()
+    assert reference.shaw(np.ones((1, 1)), [0], [-(2**40), 2**40], numbered).tolist() == [[0, 4]]
+
+
+def test_deberta_buckets_by_hand():
+    # 8 buckets, distance 33: exact to 4, then ends at 8, 16, 32
+    right = {0: 0, 1: 1, 4: 4, 5: 5, 8: 5, 9: 6, 16: 6, 17: 7, 32: 7, 33: 8, 64: 8, 65: 9}
+    for distance, bucket in right.items():
+        assert reference.deberta_bucket(distance, 8, 33) == bucket
+        assert reference.deberta_bucket(-distance, 8, 33) == -bucket
+    # 128 (511 / 128)^(1 / 127) = 129.4, and the released model's last regular bucket ends at 511
+    released = {128: 128, 129: 129, 130: 130, 131: 131, 511: 255, 512: 256, -129: -129, -511: -255}
+    assert {distance: reference.deberta_bucket(distance, 256, 512) for distance in released} == released
+
+
+def test_deberta_terms_by_hand():
+    one, table = np.ones((1, 1)), np.arange(6.0)[:, None]  # 3 distances each way: row = query - key + 3
+    for query, key, row, back in ((4, 4, 3, 3), (4, 3, 4, 2), (4, 6, 1, 5), (4, 7, 0, 5), (7, 4, 5, 0), (0, 2**40, 0, 5)):
+        assert reference.deberta(one, 0 * one, [query], [key], table, None, 3).item() == row
+        assert reference.deberta(0 * one, one, [query], [key], None, table, 3).item() == row
+        assert reference.deberta(0 * one, one, [query], [key], None, table, 3, index="paper").item() == back
+        assert reference.deberta(2 * one, 5 * one, [query], [key], table, 10 * table, 3).item() == 2 * row + 50 * row
+
+
+def test_deberta_with_vectors_and_buckets():
+    q, k = np.array([[1.0, 2.0]]), np.array([[0.0, 1.0], [3.0, -1.0]])
+    keys = np.stack([np.arange(16.0), np.arange(16.0) / 16], axis=1)
+    # key 16 places back: bucket 6, row 14; key 40 places on: bucket -8, row 0
+    assert reference.deberta(q, k, [100], [84, 140], keys, None, 33, 8).tolist() == [[14 + 2 * 14 / 16, 0.0]]
+    assert reference.deberta(q, k, [100], [84, 140], keys, 1 + keys, 33, 8).tolist() == [[15.75 + 1.875, 0 + 3 - 1]]
+    assert reference.deberta(q, k, [100], [84, 140], None, 1 + keys, 33, 8, index="paper").tolist() == [
+        [1 + 2 / 16, 3 * 16 - (1 + 15 / 16)]  # rows 2 and 15
+    ]
+
+
 def test_attention_is_the_softmax_formula():
     random = np.random.default_rng(2)
     q, k, v, bias = random.normal(size=(3, 4)), random.normal(size=(5, 4)), random.normal(size=(5, 2)), random.normal(size=(3, 5))
@@ -140,6 +222,7 @@ def test_attention_by_hand():
         (lambda: reference.sinusoidal(2, 4, spacing="tight"), "spacing 'tight'"),
         (lambda: reference.rope(np.ones((1, 2)), [0], "mixed"), "unknown layout 'mixed'"),
         (lambda: reference.alibi_slopes(2, "mine"), "unknown rule 'mine'"),
+        (lambda: reference.deberta(*[np.ones((1, 1))] * 2, [0], [0], None, None, 2, index="mine"), "unknown index 'mine'"),
     ],
 )
 def test_unknown_names(call, message):

@@ -11,19 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate import phases as phases
+    from ordinate import plots as plots
     from ordinate import positions as positions
     from ordinate import reference as reference
     from ordinate.attention import attend as attend
     from ordinate.attention import attention_at as attention_at
     from ordinate.cache import KeyValueCache as KeyValueCache
+    from ordinate.catalogue import schemes_table as schemes_table
     from ordinate.modules import MultiheadAttention as MultiheadAttention
     from ordinate.modules import TokenAndPositionEmbedding as TokenAndPositionEmbedding
     from ordinate.rotation import rotate as rotate
     from ordinate.schemes import SCHEMES as SCHEMES
     from ordinate.schemes.alibi import ALiBi as ALiBi
+    from ordinate.schemes.deberta import Deberta as Deberta
+    from ordinate.schemes.deberta_table import DebertaTable as DebertaTable
     from ordinate.schemes.learned import Learned as Learned
     from ordinate.schemes.rope import Rope as Rope
+    from ordinate.schemes.shaw import Shaw as Shaw
     from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
+    from ordinate.schemes.t5 import T5Bias as T5Bias
     from ordinate.sites import DistanceScheme as DistanceScheme
     from ordinate.sites import InputScheme as InputScheme
     from ordinate.sites import QueryKeyScheme as QueryKeyScheme
@@ -31,9 +37,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("phases", "positions", "reference")
+_MODULES = ("phases", "plots", "positions", "reference")
 _HOMES = {
     "ALiBi": "schemes.alibi",
+    "Deberta": "schemes.deberta",
+    "DebertaTable": "schemes.deberta_table",
     "DistanceScheme": "sites",
     "InputScheme": "sites",
     "KeyValueCache": "cache",
@@ -43,15 +51,20 @@ _HOMES = {
     "Rope": "schemes.rope",
     "SCHEMES": "schemes",
     "ScoreScheme": "sites",
+    "Shaw": "schemes.shaw",
     "Sinusoidal": "schemes.sinusoidal",
+    "T5Bias": "schemes.t5",
     "TokenAndPositionEmbedding": "modules",
     "attend": "attention",
     "attention_at": "attention",
     "rotate": "rotation",
+    "schemes_table": "catalogue",
 }
 
 __all__ = [
     "ALiBi",
+    "Deberta",
+    "DebertaTable",
     "DistanceScheme",
     "InputScheme",
     "KeyValueCache",
@@ -61,15 +74,19 @@ __all__ = [
     "Rope",
     "SCHEMES",
     "ScoreScheme",
+    "Shaw",
     "Sinusoidal",
+    "T5Bias",
     "TokenAndPositionEmbedding",
     "__version__",
     "attend",
     "attention_at",
     "phases",
+    "plots",
     "positions",
     "reference",
     "rotate",
+    "schemes_table",
 ]
 
 

@@ -6,15 +6,18 @@ out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import torch
 
+from ordinate.autocast import autocast_is_on
 from ordinate.checks import described, probability
+from ordinate.fitting import ScoreAt
 from ordinate.positions import Packed, Positions, described_places, same
-from ordinate.sites import InputScheme, QueryKeyScheme, ScoreAt, ScoreScheme
+from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds, Order, Sight, check_places, sight_of
-from ordinate.weighing import autocast_is_on, weigh
+from ordinate.weighing import weigh
 
 AttentionScheme = QueryKeyScheme | ScoreScheme
 
@@ -35,6 +38,7 @@ def attend(
     window: int | None = None,
     scale: float | None = None,
     dropout: float = 0.0,
+    extras: Mapping[str, torch.Tensor] | None = None,
 ) -> torch.Tensor:
     """Attention: softmax(scale * (q . k) + bias) v over the keys each query may see, with the scheme at its site.
 
@@ -55,8 +59,10 @@ def attend(
             ``positions.packed`` gave, which is attended to document by document.
         mask: [Q, K], or four dims that broadcast to [B, H, Q, K]; bool (true = may attend) or floating (added to the scores).
         window: keys at a distance of ``window`` or more are hidden, so each causal query sees at most ``window`` keys.
-        scale: factor of q . k; the scheme's softmax_scale, or D^-0.5 without a scheme, if None.
+        scale: factor of q . k (and of the terms that a scheme makes of q or k, as Shaw's); the scheme's softmax_scale, or D^-0.5
+            without a scheme, if None.
         dropout: probability of dropping an attention weight; 0 outside training is up to the caller.
+        extras: tensors that the scheme's bias takes beside q, k and at, by name (DeBERTa's projected tables).
 
     Returns:
         A tensor with v's width and q's dtype (autocast's dtype under autocast, as PyTorch's own attention).
@@ -66,7 +72,7 @@ def attend(
 
     Raises:
         TypeError: if the scheme acts at the input, or is none of ours.
-        ValueError: if shapes, heads, dtypes, devices, positions, masks or numbers do not fit.
+        ValueError: if shapes, heads, dtypes, devices, positions, masks, extras or numbers do not fit.
 
     Example:
         >>> from ordinate import Rope
@@ -87,8 +93,8 @@ def attend(
         raise ValueError(f"scale: needed a finite number, got {described(scale)}; a learned scale multiplies q")
     order = (q_positions, k_positions) if order is None else order
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
-    bias: torch.Tensor | None = None
     score_scheme: ScoreScheme | None = None
+    _check_extras(scheme, extras)
     # isinstance and not `match`: the compiler of PyTorch 2.9 does not know class patterns.
     if isinstance(scheme, QueryKeyScheme):
         scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
@@ -110,10 +116,37 @@ def attend(
     else:
         _refuse(scheme)
     if isinstance(document_ids, Packed) and _go_by_document(sight, document_ids, q_positions, k_positions):
-        return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout)
-    if score_scheme is not None:
-        bias = score_scheme.bias(q, k, score_scheme.at(q_positions, k_positions) if at is None else at)
-    return weigh(q, k, v, bias, sight, scale, dropout)
+        return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout, extras)
+    if score_scheme is None:
+        return weigh(q, k, v, None, sight, scale, dropout)
+    at = score_scheme.at(q_positions, k_positions) if at is None else at
+    added_values = score_scheme.added_values(at)
+    if added_values is not None and v.shape[-1] != score_scheme.head_dim:
+        raise ValueError(f"v: needed width {score_scheme.head_dim}, that of the values of {score_scheme!r}, got {v.shape[-1]}")
+    bias = _scaled_bias(score_scheme, q, k, at, scale, extras)
+    return weigh(q, k, v, bias, sight, scale, dropout, added_values)
+
+
+def _scaled_bias(
+    scheme: ScoreScheme, q: torch.Tensor, k: torch.Tensor, at: ScoreAt, scale: float, extras: Mapping[str, torch.Tensor] | None
+) -> torch.Tensor:
+    """The scheme's bias; where it is made of dot products, a scale of the caller's multiplies them as it multiplies q . k."""
+    bias_of: Any = scheme.bias  # names its extras itself
+    bias: torch.Tensor = bias_of(q, k, at, **(extras or {}))
+    own = scheme.softmax_scale(q.shape[-1])
+    return bias * (scale / own) if scheme.content and scale != own else bias
+
+
+def _check_extras(scheme: object, extras: Mapping[str, torch.Tensor] | None) -> None:
+    if extras is not None and not isinstance(extras, Mapping):
+        raise ValueError(f"extras: needed a dict of tensors by name, got {described(extras)}")
+    needed = scheme.extras if isinstance(scheme, ScoreScheme) else ()
+    given = () if extras is None else tuple(extras)
+    if sorted(needed) != sorted(given):
+        name = "no scheme" if scheme is None else type(scheme).__name__
+        wanted = " and ".join(needed) or "none"
+        got = ", ".join(map(str, given)) or "none"
+        raise ValueError(f"extras: needed {wanted} for {name}, got {got}")
 
 
 def attention_at(
@@ -199,6 +232,7 @@ def _by_document(
     sight: Sight,
     scale: float,
     dropout: float,
+    extras: Mapping[str, torch.Tensor] | None,
 ) -> torch.Tensor:
     """Packed documents one by one: no [N, N] mask, and each takes the fastest path."""
     parts = []
@@ -217,6 +251,7 @@ def _by_document(
                 window=sight.window,
                 scale=scale,
                 dropout=dropout,
+                extras=extras,
             )
         )
         start += length

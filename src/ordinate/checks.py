@@ -9,19 +9,20 @@ from typing import Any, SupportsIndex
 import torch
 
 
-def whole_number(name: str, value: SupportsIndex, *, least: int = 0) -> int:
+def whole_number(name: str, value: SupportsIndex, *, least: int = 0, most: int | None = None) -> int:
     """Take a size: any whole number (Python's or NumPy's), no bool, float, text or tensor.
 
     Args:
         name: what the caller calls it.
         value: what came.
         least: smallest allowed.
+        most: largest allowed, if any is too large.
 
     Returns:
         A Python int.
 
     Raises:
-        ValueError: if it is no whole number, or too small.
+        ValueError: if it is no whole number, too small or too large.
 
     Example:
         >>> whole_number("d_model", 8.0, least=1)
@@ -38,6 +39,8 @@ def whole_number(name: str, value: SupportsIndex, *, least: int = 0) -> int:
         raise fault from None
     if number < least:
         raise ValueError(f"{name}: needed a whole number >= {least}, got {number}")
+    if most is not None and number > most:
+        raise ValueError(f"{name}: needed a whole number from {least} to {most}, got {number}")
     return number
 
 

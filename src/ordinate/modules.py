@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -13,7 +14,7 @@ from ordinate.attention import AttentionScheme, attend, attention_at, checked_at
 from ordinate.cache import KeyValueCache
 from ordinate.checks import described, one_of, probability, whole_number
 from ordinate.positions import INTEGER_DTYPES, Positions, check
-from ordinate.sites import DistanceScheme, InputScheme, QueryKeyScheme, ScoreScheme
+from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds
 
 
@@ -145,8 +146,8 @@ class MultiheadAttention(nn.Module):
             raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}{hint}")
         if isinstance(scheme, QueryKeyScheme) and scheme.head_dim != d_model // n_heads:
             raise ValueError(f"scheme: needed head_dim={d_model // n_heads} (d_model / n_heads), got {scheme!r}")
-        if isinstance(scheme, DistanceScheme) and scheme.n_heads != n_heads:
-            raise ValueError(f"scheme: needed n_heads={n_heads}, got {scheme!r}")
+        if isinstance(scheme, ScoreScheme):
+            _check_score_scheme(scheme, n_heads, d_model // n_heads)
         if not isinstance(causal, bool):
             raise ValueError(f"causal: needed True or False, got {described(causal)}")
         window = None if window is None else whole_number("window", window, least=1)
@@ -170,6 +171,7 @@ class MultiheadAttention(nn.Module):
         cache: KeyValueCache | None = None,
         document_ids: DocumentIds | None = None,
         mask: torch.Tensor | None = None,
+        extras: Mapping[str, torch.Tensor] | None = None,
     ) -> torch.Tensor:
         """Attend.
 
@@ -183,6 +185,7 @@ class MultiheadAttention(nn.Module):
             cache: keys and values of earlier tokens; the new ones are added to it. One cache a layer.
             document_ids: as in ``attend``.
             mask: as in ``attend``.
+            extras: as in ``attend``.
 
         Returns:
             One vector a token of x.
@@ -227,6 +230,7 @@ class MultiheadAttention(nn.Module):
             window=self.window,
             scale=scale,
             dropout=self.dropout if self.training else 0.0,
+            extras=extras,
         )
         if cache is not None:  # only now: a refused call leaves the cache as it was
             cache.k, cache.v, cache.positions = joined
@@ -235,3 +239,10 @@ class MultiheadAttention(nn.Module):
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
         return x.view(*x.shape[:-1], x.shape[-1] // self.head_dim, self.head_dim).transpose(1, 2)
+
+
+def _check_score_scheme(scheme: ScoreScheme, n_heads: int, head_dim: int) -> None:
+    if scheme.n_heads not in (None, n_heads):
+        raise ValueError(f"scheme: needed n_heads={n_heads}, got {scheme!r}")
+    if scheme.head_dim not in (None, head_dim):
+        raise ValueError(f"scheme: needed head_dim={head_dim} (d_model / n_heads), got {scheme!r}")

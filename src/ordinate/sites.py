@@ -7,25 +7,29 @@ Every scheme is final, derives from exactly one of these, and is an ``nn.Module`
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import nn
 
-from ordinate.checks import described
-from ordinate.positions import Positions, as_tensor, check, count
+from ordinate.fitting import ScoreAt, check_scores, distances, score_at
+from ordinate.positions import Positions, count
 
 
-class ScoreAt(NamedTuple):
-    """The two position vectors that a score scheme works from: O(Q + K) numbers, never a matrix."""
+class Facts(NamedTuple):
+    """What a table that compares schemes says of one; symbols are the constructor's arguments."""
 
-    q_positions: Positions
-    k_positions: Positions
+    parameters: str
+    max_length: str
+    encodes: str
+    source: str
 
 
 class InputScheme(nn.Module, abc.ABC):
     """Adds position vectors to the token vectors once, before the first block."""
 
+    facts: ClassVar[Facts]
     d_model: int
 
     @abc.abstractmethod
@@ -42,6 +46,7 @@ class InputScheme(nn.Module, abc.ABC):
 class QueryKeyScheme(nn.Module, abc.ABC):
     """Turns queries and keys in every attention. Separate calls: a cached key is turned once, a query every step."""
 
+    facts: ClassVar[Facts]
     head_dim: Any
 
     @abc.abstractmethod
@@ -67,6 +72,15 @@ class QueryKeyScheme(nn.Module, abc.ABC):
 class ScoreScheme(nn.Module, abc.ABC):
     """Adds a bias to the attention scores in every attention."""
 
+    facts: ClassVar[Facts]
+    # None where any number of heads, or any width, will do.
+    n_heads: Any = None
+    head_dim: Any = None
+    # Names of the tensors that ``bias`` takes beside q, k and at; ``attend(extras=)`` passes them.
+    extras: tuple[str, ...] = ()
+    # Whether the bias is made of dot products with q or k: then it carries the softmax scale as q . k does.
+    content: bool = False
+
     @abc.abstractmethod
     def at(self, q_positions: Positions, k_positions: Positions) -> ScoreAt:
         """Check and keep the two position vectors."""
@@ -74,6 +88,10 @@ class ScoreScheme(nn.Module, abc.ABC):
     @abc.abstractmethod
     def bias(self, q: torch.Tensor, k: torch.Tensor, at: ScoreAt) -> torch.Tensor:
         """Give what is added to scale * (q . k): [B or 1, H, Q, K], float32 (float64 for float64 q)."""
+
+    @abc.abstractmethod
+    def added_values(self, at: ScoreAt) -> Callable[[torch.Tensor], torch.Tensor] | None:
+        """Give what turns attention weights [B, H, Q, K] into an addition to the output [B, H, Q, E]; None if nothing is added."""
 
     @abc.abstractmethod
     def heads(self, start: int, stop: int) -> ScoreScheme:
@@ -99,29 +117,19 @@ class DistanceScheme(ScoreScheme):
 
     def at(self, q_positions: Positions, k_positions: Positions) -> ScoreAt:
         """Check and keep the two position vectors."""
-        check(q_positions, name="q_positions", fractional=self.fractional)
-        check(k_positions, name="k_positions", fractional=self.fractional)
-        return ScoreAt(q_positions, k_positions)
+        return score_at(q_positions, k_positions, fractional=self.fractional)
+
+    def added_values(self, at: ScoreAt) -> None:
+        """Give None: nothing is added to the output."""
 
     def bias(self, q: torch.Tensor, k: torch.Tensor, at: ScoreAt) -> torch.Tensor:
         """Give the bias [B or 1, H, Q, K] for any positions; q and k tell only batch, heads, lengths, device and dtype."""
-        if not isinstance(at, ScoreAt):
-            raise ValueError(f"at: needed {type(self).__name__}.at(q_positions, k_positions), got {described(at)}")
-        if q.ndim != 4 or k.ndim != 4:
-            raise ValueError(f"q, k: needed tensors [B, H, T, D], got {described(q)} and {described(k)}")
-        if q.shape[1] != self.n_heads:
-            raise ValueError(
-                f"{type(self).__name__}(n_heads={self.n_heads}): needed q with {self.n_heads} heads, got {q.shape[1]}; "
-                "build the scheme with the model's head count, or take heads(start, stop) of it"
-            )
-        check(at.q_positions, name="q_positions", length=q.shape[-2], batch=q.shape[0])
-        check(at.k_positions, name="k_positions", length=k.shape[-2], batch=k.shape[0])
+        check_scores(q, k, at, scheme=type(self).__name__, n_heads=self.n_heads)
         exact = q.dtype == torch.float64
         # A compiler fuses the general form, and would compile the Toeplitz view again for every length.
         if _same_step(at) and not torch.compiler.is_compiling():
             return self._of_ranges(at.q_positions, at.k_positions, q.device, exact)[None]
-        rows, columns = as_tensor(at.q_positions, q.device), as_tensor(at.k_positions, q.device)
-        distance = columns[..., None, :] - rows[..., :, None]
+        distance = distances(at, q.device)
         bias = self.by_distance(distance.double() if exact else distance)
         if not exact:
             bias = bias.float()
@@ -138,114 +146,6 @@ class DistanceScheme(ScoreScheme):
         distance = first + rows.step * torch.arange(height + width - 1, device=device)
         diagonals = self.by_distance(distance.double() if exact else distance)
         return diagonals.unfold(-1, width, 1).flip(-2)
-
-
-def check_tokens(x: torch.Tensor, positions: Positions, *, d_model: int, fractional: bool = True) -> None:
-    """Refuse token vectors that do not fit a scheme of the input site.
-
-    Args:
-        x: token vectors.
-        positions: their positions.
-        d_model: the scheme's width.
-        fractional: whether fractional positions are allowed.
-
-    Raises:
-        ValueError: if dtype, width, length, batch or device does not fit.
-
-    Example:
-        >>> check_tokens(torch.zeros(1, 3, 4), range(3), d_model=8)
-        Traceback (most recent call last):
-        ValueError: x: needed a floating tensor [B, T, 8] (d_model=8), got float32 [1, 3, 4]
-    """
-    if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim not in (2, 3) or x.shape[-1] != d_model:
-        raise ValueError(f"x: needed a floating tensor [B, T, {d_model}] (d_model={d_model}), got {described(x)}")
-    check(positions, length=x.shape[-2], batch=x.shape[0] if x.ndim > 2 else 1, fractional=fractional)
-    check_device("positions", positions, x)
-
-
-def as_rows(vectors: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Fit position vectors to token vectors: those of positions [1, T] lose their batch where x has none.
-
-    Args:
-        vectors: position vectors [T, d] or [B, T, d].
-        x: token vectors [T, d] or [B, T, d].
-
-    Returns:
-        What can be added to x without changing its shape.
-
-    Shape:
-        [1, T, d] -> [T, d] for x [T, d]; else unchanged
-
-    Example:
-        >>> as_rows(torch.zeros(1, 3, 4), torch.zeros(3, 4)).shape
-        torch.Size([3, 4])
-    """
-    return vectors[0] if vectors.ndim > x.ndim else vectors
-
-
-def check_device(name: str, positions: Positions, x: torch.Tensor) -> None:
-    """Refuse positions that live on another device than the vectors; moving them in every layer would be slow and silent.
-
-    Args:
-        name: what the caller calls the positions.
-        positions: a range fits every device.
-        x: the vectors.
-
-    Raises:
-        ValueError: if the devices differ.
-
-    Example:
-        >>> check_device("positions", range(3), torch.zeros(3))
-    """
-    if isinstance(positions, torch.Tensor) and positions.device != x.device:
-        raise ValueError(
-            f"{name}: needed device {x.device}, where the vectors are, got {positions.device}; move them once with .to(device)"
-        )
-
-
-def fixed(name: str) -> Any:
-    """Make an attribute that is set once, in ``__init__``: numbers derive from it, and a later change would reach only the repr.
-
-    Args:
-        name: the attribute's name.
-
-    Returns:
-        A property.
-
-    Example:
-        >>> from ordinate import Rope
-        >>> rope = Rope(head_dim=8, layout="half")
-        >>> rope.base = 500000.0
-        Traceback (most recent call last):
-        AttributeError: base is fixed when the scheme is built; build another Rope
-    """
-    slot = f"_{name}"
-
-    def read(scheme: nn.Module) -> Any:
-        return getattr(scheme, slot)
-
-    def write(scheme: nn.Module, value: Any) -> None:
-        if slot in scheme.__dict__:
-            raise AttributeError(f"{name} is fixed when the scheme is built; build another {type(scheme).__name__}")
-        setattr(scheme, slot, value)
-
-    return property(read, write)
-
-
-def call_arguments(**arguments: object) -> str:
-    """Write keyword arguments as the call has them; a scheme's repr is the call that makes it.
-
-    Args:
-        **arguments: names and values.
-
-    Returns:
-        The text between the call's parentheses.
-
-    Example:
-        >>> call_arguments(n_heads=4, slopes="paper")
-        "n_heads=4, slopes='paper'"
-    """
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 def _same_step(at: ScoreAt) -> bool:

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import torch
 
 from ordinate.checks import described, whole_number
+from ordinate.fitting import check_device
 from ordinate.positions import INTEGER_DTYPES, Packed, Positions, as_tensor, check, count, ends, same
-from ordinate.sites import check_device
 
 DocumentIds = torch.Tensor | tuple[torch.Tensor, torch.Tensor] | Packed
 Order = tuple[Positions, Positions]

@@ -6,13 +6,15 @@ out = softmax(scale * (q . k) + bias) v
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 
+from ordinate.autocast import attention_dtype, without_autocast
 from ordinate.visibility import Sight, four_dims, hides, visible_keys
+
+AddedValues = Callable[[torch.Tensor], torch.Tensor]
 
 
 def weigh(
@@ -23,6 +25,7 @@ def weigh(
     sight: Sight,
     scale: float,
     dropout: float,
+    added_values: AddedValues | None = None,
 ) -> torch.Tensor:
     """Softmax and values, through PyTorch's fused attention wherever its result is the same.
 
@@ -34,6 +37,7 @@ def weigh(
         sight: who may see whom.
         scale: factor of q . k.
         dropout: probability of dropping a weight.
+        added_values: turns the weights [B, H, Q, K] into what is added to the output, for a scheme that has values of its own.
 
     Returns:
         [B, H, Q, E]; 0 for a query that sees nothing.
@@ -44,9 +48,9 @@ def weigh(
         torch.Size([1, 1, 2, 4])
     """
     hidden_keys = hides(sight)
-    if hidden_keys == "nothing" and bias is None:
+    if added_values is None and hidden_keys == "nothing" and bias is None:
         return _fused(q, k, v, None, scale, dropout)
-    if hidden_keys == "the future" and bias is None:
+    if added_values is None and hidden_keys == "the future" and bias is None:
         return _fused(q, k, v, None, scale, dropout, causal=True)
     visible = None if hidden_keys == "nothing" else visible_keys(sight, q.device)
     if sight.mask is not None and sight.mask.is_floating_point():
@@ -61,8 +65,10 @@ def weigh(
         # A row that sees nothing would be 0 / 0: let it see all, then drop it.
         visible = visible | ~sees
         bias = visible if bias is None else bias.masked_fill(~visible, -math.inf)
-    way = _fused if _fused_is_exact(q, bias) else _plain
-    out = way(q, k, v, bias, scale, dropout)
+    if added_values is None and _fused_is_exact(q, bias):
+        out = _fused(q, k, v, bias, scale, dropout)
+    else:
+        out = _plain(q, k, v, bias, scale, dropout, added_values)
     return out if sees is None else torch.where(four_dims(sees), out, out.new_zeros(()))
 
 
@@ -70,62 +76,46 @@ def _fused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float, causal: bool = False
 ) -> torch.Tensor:
     """PyTorch's scaled_dot_product_attention; under autocast q, k, v are cast as it would, the bias stays in float32."""
-    q, k, v = (x.to(_attention_dtype(q)) for x in (q, k, v))
+    q, k, v = (x.to(attention_dtype(q)) for x in (q, k, v))
     if bias is not None:
         bias = four_dims(bias)
         if bias.is_floating_point() and q.dtype in (torch.float32, torch.float64):
             bias = bias.to(q.dtype)
     grouped = True if q.shape[1] != k.shape[1] else False  # noqa: SIM210 (a plain bool also where sizes are symbolic)
-    with _without_autocast(q):
+    with without_autocast(q):
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=bias, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=grouped
         )
 
 
 def _plain(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: torch.Tensor | None,
+    scale: float,
+    dropout: float,
+    added_values: AddedValues | None,
 ) -> torch.Tensor:
     """The formula, in float32 (float64 for float64 q) throughout; the result has the dtype that the fused form would give."""
-    work = torch.promote_types(q.dtype, torch.float32)
+    work, given = torch.promote_types(q.dtype, torch.float32), attention_dtype(q)
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
-    with _without_autocast(q):
-        scores = (q.to(work) @ k.to(work).mT) * scale
+    with without_autocast(q):
+        scores = (q.to(work) * scale) @ k.to(work).mT
+        # In place: a matrix product does not need its result again, and each copy of the scores is as large as they are.
         if bias is not None and bias.dtype == torch.bool:
-            scores = scores.masked_fill(~four_dims(bias), -math.inf)
+            scores = scores.masked_fill_(~four_dims(bias), -math.inf)
         elif bias is not None:
-            scores = scores + four_dims(bias).to(work)
+            scores = scores.add_(four_dims(bias).to(work))
         weights = F.dropout(scores.softmax(-1), dropout)
-        return (weights @ v.to(work)).to(_attention_dtype(q))
+        out = weights @ v.to(work)
+        if added_values is not None:
+            out = out + added_values(weights)
+        return out.to(given)
 
 
 def _fused_is_exact(q: torch.Tensor, bias: torch.Tensor | None) -> bool:
     """Only the CPU kernel takes a float32 bias beside half-precision q; elsewhere the bias would be rounded."""
-    half = _attention_dtype(q) in (torch.bfloat16, torch.float16)
+    half = attention_dtype(q) in (torch.bfloat16, torch.float16)
     return q.device.type == "cpu" or not half or bias is None or bias.dtype == torch.bool
-
-
-def autocast_is_on(device: torch.device) -> bool:
-    """Whether autocast casts on this device now.
-
-    Args:
-        device: where the vectors are.
-
-    Returns:
-        True inside ``torch.autocast`` for the device's type.
-
-    Example:
-        >>> autocast_is_on(torch.device("cpu"))
-        False
-    """
-    return device.type != "meta" and torch.is_autocast_enabled(device.type)  # meta knows no autocast
-
-
-def _attention_dtype(q: torch.Tensor) -> torch.dtype:
-    """Autocast's dtype where it is on (PyTorch leaves float64 alone), else q's."""
-    casts = autocast_is_on(q.device) and q.dtype != torch.float64
-    return torch.get_autocast_dtype(q.device.type) if casts else q.dtype
-
-
-def _without_autocast(q: torch.Tensor) -> AbstractContextManager[Any]:
-    return nullcontext() if q.is_meta else torch.autocast(q.device.type, enabled=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,24 +15,15 @@ from typing import Any
 
 import pytest
 
+from ordinate.cli import compare as cli_compare
 from ordinate.cli.main import main
-from ordinate.lab import curves
-from ordinate.lab.results import Comparison
+from ordinate.lab import curves, report
+from ordinate.lab.results import Comparison, Settings
+from ordinate.lab.rows import ROWS, Budget
 
 QUICK = [
-    "compare",
-    "--schemes",
-    "nope,learned",
-    "--tasks",
-    "shift",
-    "--seeds",
-    "1",
-    "--length",
-    "8",
-    "--steps",
-    "4",
-    "--multiples",
-    "1,2",
+    *("compare", "--schemes", "nope,learned", "--tasks", "shift", "--seeds", "1"),
+    *("--length", "8", "--steps", "4", "--multiples", "1,2"),
 ]
 
 
@@ -58,6 +50,63 @@ def test_a_small_comparison_from_the_command_line(tmp_path: Path) -> None:
         assert f"{cell['losses'][0]:.3f}" in done.stdout
 
 
+def prepared(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Settings:
+    """What the command would run, which it does not."""
+    found: list[Comparison] = []
+
+    def stop(*_: Any) -> None:
+        raise ValueError("enough")
+
+    prepare = cli_compare._prepare
+    monkeypatch.setattr(cli_compare, "_prepare", lambda options: found.append(prepare(options)) or found[-1])
+    monkeypatch.setattr(report, "claim_folder", stop)
+    assert main(["compare", *arguments]) == 2
+    monkeypatch.undo()
+    return found[0].settings
+
+
+def test_defaults_are_all_rows_three_tasks_two_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = prepared(monkeypatch)
+    rows = ("nope", "sinusoidal", "learned", "shaw", "t5", "deberta", "alibi", "rope", "gru")
+    assert settings == Settings(("text", "shift", "last"), rows, 2, Budget(length=64, steps=250, multiples=(1, 2, 4, 8)))
+    assert prepared(monkeypatch, "--task", "order").tasks == ("order",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seeds", "steps"),
+    [
+        ([], 1, 100),
+        (["--seeds", "3"], 3, 100),
+        (["--steps", "7"], 1, 7),
+        (["--seeds", "2", "--steps", "250"], 2, 250),
+    ],
+)
+def test_quick_is_one_seed_and_fewer_steps_unless_given(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seeds: int, steps: int
+) -> None:
+    settings = prepared(monkeypatch, "--quick", *arguments)
+    assert (settings.seeds, settings.budget.steps) == (seeds, steps)
+    assert dataclasses.replace(settings.budget, steps=250) == prepared(monkeypatch).budget
+
+
+def test_word_order_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = dict(os.environ)
+    assert main(["compare", "--task", "order", "--schemes", "nope,alibi,gru", "--seeds", "1", "--steps", "4"]) == 0
+    assert dict(os.environ) == before
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("3 models: 3 rows x 1 tasks x 1 seeds task")
+    for sentence in ("order: Without positions both", "order: Two-way ALiBi knows", "order: Order reaches the vectors of gru."):
+        assert told.count(sentence) == 1
+    stored = json.loads(Path("compare-report/results.json").read_text())
+    accuracies = {cell["scheme"]: cell["accuracies"] for cell in stored["cells"]}
+    assert (accuracies["nope"], accuracies["alibi"][0]) == ([0.5, 0.5], 0.5)
+    assert set(stored["milliseconds_a_token"]) == {"nope", "alibi", "gru"}
+    assert stored["text"] is None
+
+
 def started(folder: Path) -> subprocess.Popen[str]:
     """A long comparison whose two workers (and the resource tracker) are there."""
     running = subprocess.Popen(
@@ -75,8 +124,8 @@ def started(folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--schemes", "rop"], "unknown scheme 'rop'; did you mean 'rope'?"),
-        (["--tasks", "txt"], "unknown task 'txt'; there are text, shift"),
+        (["--schemes", "rop"], f"unknown scheme 'rop'; did you mean 'rope'? There are {', '.join(ROWS)}"),
+        (["--tasks", "txt"], "unknown task 'txt'; there are text, shift, last, order"),
         (["--length", "4"], "--length: needed more than 5 tokens, got 4"),
         (["--multiples", "1,1000000"], "--length: needed at most 32768 tokens in the longest test, got 8000000"),
         (["--seeds", "999999999"], "--seeds: needed at most 10000 models in all"),

@@ -6,22 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from lab_tools import comparison
 
-from ordinate.lab import report
-from ordinate.lab.results import Cell, Comparison, Settings, Spread
-from ordinate.lab.train import Budget, Outcome
-
-BUDGET = Budget(multiples=(1, 8))
-
-
-def comparison(losses: dict[str, list[tuple[float | None, ...]]], task: str = "shift") -> Comparison:
-    seeds = len(next(iter(losses.values())))
-    made = Comparison(Settings((task,), tuple(losses), seeds, BUDGET), None, "ordinate compare <script>")
-    for scheme, rows in losses.items():
-        for seed, row in enumerate(rows):
-            made.outcomes[Cell(task, scheme, seed)] = Outcome(row, 1000, 1.5)
-    return made
-
+from ordinate.lab import report, said
+from ordinate.lab.results import Spread
 
 EXAMPLE = {
     "rope": [(1.0, 3.0), (1.2, 3.4)],
@@ -56,24 +44,24 @@ def test_rise_is_paired_by_seed() -> None:
 
 
 def test_findings_name_ties_and_rises() -> None:
-    said = report.findings(comparison(EXAMPLE), "shift")
-    assert said[0] == "At 1x, rope is lowest (1.10 nats); alibi cannot be told from it with these seeds."
-    assert said[1] == "At 8x, alibi is lowest (1.25 nats)."
-    assert said[2] == "From 1x to 8x, alibi rises least (+0.05 nats), rope most (+2.10)."
+    sentences = said.findings(comparison(EXAMPLE), "shift")
+    assert sentences[0] == "At 1x, rope is lowest (1.10 nats); alibi cannot be told from it with these seeds."
+    assert sentences[1] == "At 8x, alibi is lowest (1.25 nats)."
+    assert sentences[2] == "From 1x to 8x, alibi rises least (+0.05 nats), rope most (+2.10)."
 
 
 def test_one_seed_claims_no_difference() -> None:
     spread = comparison({"rope": [(1.0, 2.0)]}).spread("shift", "rope", 0)
     assert spread is not None
     assert spread.half is None
-    said = report.findings(comparison({"rope": [(1.0, 2.0)], "nope": [(1.01, 2.5)]}), "shift")
-    assert any("how far seeds scatter is not known" in sentence for sentence in said)
-    assert not any("is lowest" in sentence for sentence in said)
+    sentences = said.findings(comparison({"rope": [(1.0, 2.0)], "nope": [(1.01, 2.5)]}), "shift")
+    assert any("how far seeds scatter is not known" in sentence for sentence in sentences)
+    assert not any("is lowest" in sentence for sentence in sentences)
 
 
 def test_a_refused_length_is_shown_as_what_it_is() -> None:
     made = comparison({"learned": [(0.5, None)], "rope": [(0.4, 2.0)]})
-    assert "learned refuses 8x: its table has no rows there." in report.findings(made, "shift")
+    assert "learned refuses 8x: its table has no rows there." in said.findings(made, "shift")
     assert "refused" in report.render(made)
 
 
@@ -92,6 +80,7 @@ def test_results_hold_every_figure(tmp_path: Path) -> None:
     report.write(comparison(EXAMPLE), folder)
     stored = json.loads((folder / "results.json").read_text())
     cells = {(cell["scheme"], cell["seed"]): cell["losses"] for cell in stored["cells"]}
+    assert cells == {(scheme, seed): list(row) for scheme, rows in EXAMPLE.items() for seed, row in enumerate(rows)}
     assert cells["alibi", 1] == [1.3, 1.4]
     assert stored["settings"]["seeds"] == 2
     assert set(stored["versions"]) >= {"torch", "ordinate", "python"}

@@ -6,21 +6,21 @@ import math
 
 import pytest
 import torch
+from lab_tools import SMALL
 
 from ordinate.lab import train
 from ordinate.lab.model import Transformer
-from ordinate.lab.tasks import Batch, ShiftTask
-from ordinate.lab.train import Budget, build_scheme, run
+from ordinate.lab.rows import Budget
+from ordinate.lab.tasks import UNASKED, Batch, LastTask, ShiftTask
+from ordinate.lab.train import run
 from ordinate.schemes import SCHEMES
-
-SMALL = Budget(d_model=16, n_layers=1, n_heads=2, batch_size=4, length=16, steps=3, multiples=(1, 2), windows=4)
 
 
 def captured(monkeypatch: pytest.MonkeyPatch, scheme: str) -> tuple[dict[str, torch.Tensor], list[torch.Tensor]]:
     """Initial weights and the batches of a run."""
     weights: dict[str, torch.Tensor] = {}
     batches: list[torch.Tensor] = []
-    loss = train._loss
+    loss = train.loss_of
 
     def spy(model: Transformer, batch: Batch) -> torch.Tensor:
         if not weights:
@@ -28,7 +28,7 @@ def captured(monkeypatch: pytest.MonkeyPatch, scheme: str) -> tuple[dict[str, to
         batches.append(batch.tokens.clone())
         return loss(model, batch)
 
-    monkeypatch.setattr(train, "_loss", spy)
+    monkeypatch.setattr(train, "loss_of", spy)
     run(scheme, ShiftTask(length=16, longest=32, windows=4, seed=9), SMALL, 7, lambda _: None)
     monkeypatch.undo()
     return weights, batches
@@ -47,7 +47,7 @@ def test_shared_weights_and_data_are_those_of_nope(monkeypatch: pytest.MonkeyPat
 
 def test_loss_is_cross_entropy_of_the_scored_places() -> None:
     torch.manual_seed(0)
-    model = Transformer(vocabulary_size=5, d_model=8, n_layers=1, n_heads=2)
+    model = Transformer(vocabulary_size=5, d_model=8, n_layers=1, n_heads=2, causal=True)
     tokens, targets = torch.randint(5, (2, 6)), torch.randint(5, (2, 6))
     logits = model(tokens, range(6)).double()
     expected = []
@@ -56,7 +56,7 @@ def test_loss_is_cross_entropy_of_the_scored_places() -> None:
             scores = logits[row, place].tolist()
             total = math.log(sum(math.exp(score) for score in scores))
             expected.append(total - scores[int(targets[row, place])])
-    got = train._loss(model, Batch(tokens, targets, 2)).item()
+    got = train.loss_of(model, Batch(tokens, targets, 2)).item()
     assert got == pytest.approx(sum(expected) / len(expected), abs=1e-6)
 
 
@@ -64,8 +64,9 @@ def test_a_run_is_repeatable_and_counts_parameters() -> None:
     task = ShiftTask(length=16, longest=32, windows=4, seed=9)
     first, second = (run("rope", task, SMALL, 3, lambda _: None) for _ in range(2))
     assert first.losses == second.losses
-    embedding, attention, feed = 16 * 16, 4 * 16 * 16, (16 * 64 + 64) + (64 * 16 + 16)
+    embedding, attention, feed = 16 * 16, 4 * 16 * 16, (16 * 32 + 32) + (32 * 16 + 16)
     assert first.parameters == embedding + attention + feed + 3 * 32 + (16 * 16 + 16)
+    assert (first.position_parameters, first.accuracies, first.difference) == (0, (), None)
 
 
 def test_a_table_with_overflow_error_refuses_longer_inputs() -> None:
@@ -90,7 +91,33 @@ def test_learning_rate_warms_up_then_falls_to_zero() -> None:
     assert rates[-1] == pytest.approx(0.5 * (1 + math.cos(math.pi * 89 / 90)))
 
 
-def test_every_scheme_can_be_built() -> None:
-    for name, kind in SCHEMES.items():
-        built = [scheme for scheme in build_scheme(name, SMALL) if scheme is not None]
-        assert [type(scheme) for scheme in built] == ([] if kind is None else [kind])
+def test_the_recurrent_row_sees_the_same_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, batches = captured(monkeypatch, "nope")
+    _, others = captured(monkeypatch, "gru")
+    assert len(batches) == len(others)
+    assert all(torch.equal(a, b) for a, b in zip(batches, others, strict=True))
+
+
+def test_evaluation_is_the_mean_over_all_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    model = Transformer(vocabulary_size=LastTask.vocabulary_size, d_model=8, n_layers=1, n_heads=2, causal=True)
+    batch = LastTask(length=16, longest=32, windows=7, seed=5).evaluation(32)
+    # Two rows at once and one left over: parts of unequal weight.
+    monkeypatch.setattr(train, "EVALUATION_TOKENS", 64)
+    losses = []
+    for row in range(7):
+        for place in range(32 - batch.scored, 32):
+            target = int(batch.targets[row, place])
+            if target != UNASKED:
+                scores = model(batch.tokens[row : row + 1], range(32))[0, place].tolist()
+                losses.append(math.log(sum(math.exp(score) for score in scores)) - scores[target])
+    assert 0 < len(losses) < 7 * batch.scored
+    assert train._evaluate(model, batch) == pytest.approx(sum(losses) / len(losses), abs=1e-5)
+
+
+def test_a_batch_that_asks_nothing_teaches_nothing() -> None:
+    # Very short sequences of the register task may read nothing that was written.
+    model = Transformer(vocabulary_size=5, d_model=8, n_layers=1, n_heads=2, causal=True)
+    train.loss_of(model, Batch(torch.randint(5, (2, 6)), torch.full((2, 6), UNASKED), 6)).backward()
+    assert all(weight.grad is not None and not weight.grad.any() for weight in model.parameters())
+    assert train._evaluate(model, Batch(torch.randint(5, (2, 6)), torch.full((2, 6), UNASKED), 6)) == 0.0

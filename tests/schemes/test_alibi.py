@@ -4,30 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+import score_tools
 import torch
+from score_tools import listed
 
 from ordinate import ALiBi, attend, reference
 from ordinate.schemes.alibi import slopes_of
 
-PLACES = {
-    "range": (range(5), range(5)),
-    "last of many": (range(6, 7), range(7)),
-    "strided ranges": (range(0, 10, 2), range(1, 15, 2)),
-    "falling": (range(4, -1, -1), range(6, -1, -1)),
-    "steps differ": (range(0, 10, 2), range(5)),
-    "far ranges": (range(2**40, 2**40 + 3), range(2**40 - 5, 2**40)),
-    "tensors": (torch.tensor([3, 0, 8]), torch.tensor([1, 1, 9, 0])),
-    "int32": (torch.tensor([2**31 - 1], dtype=torch.int32), torch.tensor([-(2**31)], dtype=torch.int32)),
+PLACES = score_tools.PLACES | {
     "fractions": (torch.tensor([0.5, 2.25]), torch.tensor([0.125, -3.5, 7.0], dtype=torch.float64)),
-    "rows": (torch.tensor([[0, 1], [7, 3]]), torch.tensor([[0, 1, 2], [5, 5, 0]])),
-    "range and rows": (range(2), torch.tensor([[0, 1, 2], [5, 5, 0]])),
 }
-
-
-def listed(places, row):
-    if isinstance(places, range):
-        return list(places)
-    return (places if places.ndim == 1 else places[row]).tolist()
 
 
 def bias_of(alibi, q_places, k_places, batch=2, dtype=torch.float64):

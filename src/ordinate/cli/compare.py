@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from ordinate.lab.results import Comparison
 
 NEEDS = ("matplotlib", "rich", "jinja2")
+DEFAULT_TASKS = ("text", "shift", "last")
+SEEDS, STEPS, QUICK_STEPS = 2, 250, 100
 LONGEST = 2**15
+FILE_WIDTH = 100  # columns where no terminal says how many it has
 MOST_MODELS = 10_000
 EPILOG = """\
 examples:
-  ordinate compare                                   five schemes, two tasks, two seeds; a few minutes on two cores
+  ordinate compare                                   nine rows, three tasks, two seeds; under four minutes on two cores
+  ordinate compare --quick                           one seed, fewer steps: a first look
+  ordinate compare --task order                      "dog bites man" or "man bites dog"? chance without positions
   ordinate compare --schemes alibi,rope --tasks text --text book.txt
   ordinate compare --seeds 5 --output study          more seeds: smaller differences can be told from chance
 """
@@ -38,17 +43,20 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tasks", type=_names, default=("text", "shift"), help="text, shift (default: both)")
     parser.add_argument(
-        "--schemes", type=_names, default=None, help="for example nope,rope; nope is no positions at all (default: all)"
+        "--tasks", "--task", type=_names, default=DEFAULT_TASKS, help="of text, shift, last, order (default: the first three)"
+    )
+    parser.add_argument(
+        "--schemes", type=_names, default=None, help="for example nope,rope,gru; nope is no positions at all (default: all)"
     )
     parser.add_argument(
         "--text", type=Path, nargs="+", default=[], metavar="FILE", help="text to learn (default: Python help topics)"
     )
-    parser.add_argument("--seeds", type=_count, default=2, help="models a scheme and task, for the spread (default: 2)")
+    parser.add_argument("--quick", action="store_true", help=f"a first look: 1 seed, {QUICK_STEPS} steps, unless they are given")
+    parser.add_argument("--seeds", type=_count, default=None, help=f"models a row and task, for the spread (default: {SEEDS})")
     parser.add_argument("--length", type=_count, default=64, help="training length in tokens (default: 64)")
     parser.add_argument("--multiples", type=_counts, default=(1, 2, 4, 8), help="tested lengths (default: 1,2,4,8 times --length)")
-    parser.add_argument("--steps", type=_count, default=300, help="training steps (default: 300)")
+    parser.add_argument("--steps", type=_count, default=None, help=f"training steps (default: {STEPS})")
     parser.add_argument(
         "--overflow", choices=("wrap", "clamp", "error"), default="wrap", help="a learned table beyond its end (default: wrap)"
     )
@@ -80,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     from ordinate.lab import report
     from ordinate.lab.compare import compare
     from ordinate.lab.display import follow, notes, tables
+    from ordinate.lab.said import all_findings
+    from ordinate.lab.speed import milliseconds_a_token
 
     try:
         comparison = _prepare(options)
@@ -87,23 +97,26 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as fault:
         return _refuse(str(fault))
     console = Console()
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
     if options.text and "text" not in options.tasks:
         print("ordinate compare: warning: --text has no effect without the text task", file=sys.stderr)
     settings = comparison.settings
     console.print(
-        f"{len(settings.cells())} models: {len(settings.schemes)} schemes x {len(settings.tasks)} tasks x {settings.seeds} seeds, "
-        f"trained at {settings.budget.length}, tested up to {settings.budget.longest} tokens",
+        f"{len(settings.cells())} models: {len(settings.schemes)} rows x {len(settings.tasks)} tasks x {settings.seeds} seeds"
+        + (f", trained at {settings.budget.length}, tested up to {settings.budget.longest} tokens" * bool(settings.length_tasks)),
         highlight=False,
     )
     try:
         follow(comparison, compare(comparison, workers=options.workers), console)
     except BrokenProcessPool:
         return _refuse("a worker process died (out of memory?); try fewer --workers or smaller lengths", status=1)
+    comparison.milliseconds.update(milliseconds_a_token(settings.schemes, settings.budget))
     try:
         report.write(comparison, options.output)
     except OSError as error:
         return _refuse(f"could not write to {options.output} ({error.strerror or error})", status=1)
-    said = [f"{task}: {sentence}" for task in settings.tasks for sentence in report.findings(comparison, task)]
+    said = all_findings(comparison)
     console.print(*tables(comparison), sep="\n")
     for line in (*said, *notes(comparison), f"written: {options.output / report.REPORT}"):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -122,25 +135,24 @@ def _prepare(options: argparse.Namespace) -> Comparison:
     Raises:
         ValueError: if a name is unknown, a number does not fit, or the text cannot be used.
     """
-    from ordinate.lab.results import TASKS, Comparison, Settings
+    from ordinate.lab.results import ORDER, TASKS, Comparison, Settings
+    from ordinate.lab.rows import ROWS, Budget, require_row
     from ordinate.lab.tasks import SHIFT_OFFSET, read_corpus
-    from ordinate.lab.train import Budget
-    from ordinate.schemes import SCHEMES, require_name
 
-    schemes = tuple(require_name(name) for name in options.schemes or SCHEMES)
+    schemes = tuple(require_row(name) for name in options.schemes or ROWS)
     for task in options.tasks:
-        if task not in TASKS:
-            raise ValueError(f"unknown task {task!r}; there are {', '.join(TASKS)}")
+        if task not in (*TASKS, ORDER):
+            raise ValueError(f"unknown task {task!r}; there are {', '.join((*TASKS, ORDER))}")
     if options.length <= SHIFT_OFFSET:
         raise ValueError(f"--length: needed more than {SHIFT_OFFSET} tokens, got {options.length}")
-    budget = Budget(
-        length=options.length, steps=options.steps, multiples=tuple(sorted(set(options.multiples))), overflow=options.overflow
-    )
+    steps = options.steps or (QUICK_STEPS if options.quick else STEPS)
+    seeds = options.seeds or (1 if options.quick else SEEDS)
+    budget = Budget(length=options.length, steps=steps, multiples=tuple(sorted(set(options.multiples))), overflow=options.overflow)
     if budget.longest > LONGEST:
         raise ValueError(f"--length: needed at most {LONGEST} tokens in the longest test, got {budget.longest}")
-    settings = Settings(tasks=options.tasks, schemes=schemes, seeds=options.seeds, budget=budget)
-    if len(schemes) * len(options.tasks) * options.seeds > MOST_MODELS:
-        raise ValueError(f"--seeds: needed at most {MOST_MODELS} models in all, got {options.seeds} seeds of each")
+    settings = Settings(tasks=options.tasks, schemes=schemes, seeds=seeds, budget=budget)
+    if len(schemes) * len(options.tasks) * seeds > MOST_MODELS:
+        raise ValueError(f"--seeds: needed at most {MOST_MODELS} models in all, got {seeds} seeds of each")
     corpus = read_corpus(options.text, longest=budget.longest) if "text" in options.tasks else None
     return Comparison(settings, corpus, shlex.join(["ordinate", *sys.argv[1:]]))
 

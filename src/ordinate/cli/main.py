@@ -7,7 +7,7 @@ import io
 import sys
 
 import ordinate
-from ordinate.cli import compare
+from ordinate.cli import compare, plot, schemes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,6 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compare.add_parser(commands)
+    plot.add_parser(commands)
+    schemes.add_parser(commands)
     options = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,20 +1,30 @@
-"""The comparison as a picture: loss against context length, one panel a task, one line a scheme."""
+"""The comparison as a picture: loss against context length, one panel a task, one line a scheme; the rises; word order."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from ordinate.lab.results import TASKS, Comparison, chance
+from ordinate.lab.order import FORMS
+from ordinate.lab.results import ORDER, TASKS, Comparison, chance, signed
 
 # Okabe and Ito's palette, told apart by colour-blind readers too; the markers tell the lines apart without colour.
 STYLES = {
     "nope": ("#7f7f7f", "o"),
     "sinusoidal": ("#e69f00", "s"),
     "learned": ("#cc79a7", "D"),
+    "shaw": ("#56b4e9", "P"),
+    "t5": ("#d55e00", "X"),
+    "deberta": ("#000000", "p"),
     "alibi": ("#009e73", "^"),
     "rope": ("#0072b2", "v"),
+    "gru": ("#8c564b", "*"),
 }
+FULL_COLOR = 2.0  # nats of rise
 
 
 def draw(comparison: Comparison) -> Any:
@@ -28,10 +38,18 @@ def draw(comparison: Comparison) -> Any:
     """
     from matplotlib.figure import Figure
 
-    tasks = comparison.settings.tasks
-    figure = Figure(figsize=(6.2 * len(tasks), 4.6), dpi=110, layout="constrained")
-    for panel, task in zip(figure.subplots(1, len(tasks), squeeze=False)[0], tasks, strict=True):
-        _panel(panel, comparison, task)
+    settings = comparison.settings
+    panels: list[Callable[[Any], None]] = [partial(_panel, comparison=comparison, task=task) for task in settings.length_tasks]
+    if len(settings.length_tasks) > 1 and len(settings.budget.multiples) > 1:
+        panels.append(partial(_rises, comparison=comparison))
+    if ORDER in settings.tasks:
+        panels.append(partial(_order, comparison=comparison))
+    columns = min(len(panels), 2)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(6.6 * columns, 4.8 * rows), dpi=110, layout="constrained")
+    places = figure.subplots(rows, columns, squeeze=False).flatten()
+    for place, panel in itertools.zip_longest(places, panels):
+        place.set_axis_off() if panel is None else panel(place)
     return figure
 
 
@@ -50,7 +68,7 @@ def save(comparison: Comparison, path: Path | IO[str], kind: str) -> None:
         draw(comparison).savefig(path, format=kind, metadata=metadata)
 
 
-def _panel(panel: Any, comparison: Comparison, task: str) -> None:
+def _panel(panel: Any, *, comparison: Comparison, task: str) -> None:
     budget = comparison.settings.budget
     lengths = [budget.length * multiple for multiple in budget.multiples]
     labels: list[tuple[float, str, str]] = []
@@ -85,6 +103,44 @@ def _panel(panel: Any, comparison: Comparison, task: str) -> None:
     panel.grid(alpha=0.25)
     panel.spines[["top", "right"]].set_visible(False)
     _label_ends(panel, lengths[-1], labels)
+
+
+def _rises(panel: Any, *, comparison: Comparison) -> None:
+    """Every scheme's rise on every task, as numbers on a warmer or paler ground."""
+    settings = comparison.settings
+    rises = [[comparison.rise(task, scheme) for task in settings.length_tasks] for scheme in settings.schemes]
+    shown = [[math.nan if rise is None else rise.mean for rise in row] for row in rises]
+    panel.imshow(shown, cmap="Oranges", vmin=0, vmax=FULL_COLOR, aspect="auto")
+    for row, column in itertools.product(range(len(settings.schemes)), range(len(settings.length_tasks))):
+        value = shown[row][column]
+        text, color = ("refused", "#555555") if math.isnan(value) else (signed(value), "white" if value > 1.3 else "black")
+        panel.text(column, row, text, ha="center", va="center", color=color, fontsize=11)
+    multiples = settings.budget.multiples
+    panel.set_title(f"what {multiples[-1]} times the training length costs: rise from {multiples[0]}x, nats", fontsize=11)
+    panel.set_xticks(range(len(settings.length_tasks)), settings.length_tasks)
+    panel.set_yticks(range(len(settings.schemes)), settings.schemes)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+
+
+def _order(panel: Any, *, comparison: Comparison) -> None:
+    """Held-out accuracy of both forms, one pair of bars a scheme."""
+    schemes = [scheme for scheme in comparison.settings.schemes if comparison.of_order(scheme)]
+    for form, (label, shade) in enumerate(zip(FORMS, ("#0072b2", "#9ecae1"), strict=True)):
+        of_seeds = [[outcome.accuracies[form] for outcome in comparison.of_order(scheme)] for scheme in schemes]
+        means = [sum(values) / len(values) for values in of_seeds]
+        places = [row + 0.4 * form - 0.2 for row in range(len(schemes))]
+        panel.barh(places, means, height=0.38, color=shade, label=f'"{label}"')
+    panel.axvline(0.5, color="#999999", linestyle=":", linewidth=1)
+    panel.annotate("chance", (0.5, -0.75), xytext=(3, 0), textcoords="offset points", fontsize=8, color="#777777")
+    panel.set_title('order: "dog bites man" or "man bites dog"?', fontsize=11)
+    panel.set_yticks(range(len(schemes)), schemes)
+    panel.set_ylim(len(schemes) - 0.4, -0.9)
+    panel.set_xlim(0, 1)
+    panel.set_xlabel("held-out accuracy of a classifier of the mean vector")
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize=9, frameon=False)
 
 
 def _label_ends(panel: Any, place: float, labels: list[tuple[float, str, str]]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ordinate.lab.compare import Progress
-from ordinate.lab.results import Comparison, Spread, beyond_the_table, site_of
+from ordinate.lab.results import ORDER, Comparison, Spread, signed
+from ordinate.lab.said import NOTES_COLUMNS, ORDER_COLUMNS, beyond_the_table, notes_row, order_row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +28,7 @@ def follow(comparison: Comparison, events: Iterable[Progress], console: Console)
 
 
 def tables(comparison: Comparison) -> list[Any]:
-    """Give one table a task: loss at each length, and the rise from the shortest to the longest.
+    """Give what was found: one table a task (loss at each length and the rise), word order, and the columns of the notes.
 
     Args:
         comparison: as far as it is.
@@ -35,7 +36,11 @@ def tables(comparison: Comparison) -> list[Any]:
     Returns:
         Rich tables.
     """
-    return [_table(comparison, task) for task in comparison.settings.tasks]
+    settings = comparison.settings
+    found = [_table(comparison, task) for task in settings.length_tasks]
+    if ORDER in settings.tasks:
+        found.append(_order_table(comparison))
+    return [*found, _notes_table(comparison)]
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -47,7 +52,8 @@ def notes(comparison: Comparison) -> list[str]:
     Returns:
         Lines.
     """
-    return [beyond_the_table(comparison.settings.budget)] if "learned" in comparison.settings.schemes else []
+    with_table = "learned" in comparison.settings.schemes and comparison.settings.length_tasks
+    return [beyond_the_table(comparison.settings.budget)] if with_table else []
 
 
 def clock(seconds: float | None) -> str:
@@ -75,7 +81,7 @@ def _follow_live(comparison: Comparison, events: Iterable[Progress], console: Co
     with Live(console=console, auto_refresh=False) as live:
         for progress in events:
             status = Text(f"{progress.fraction:4.0%}  {clock(progress.elapsed)} so far, about {clock(progress.left)} left")
-            live.update(Group(*tables(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
+            live.update(Group(*_overview(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
         live.update(Text(""), refresh=True)
 
 
@@ -91,34 +97,71 @@ def _follow_lines(comparison: Comparison, events: Iterable[Progress], console: C
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _table(comparison: Comparison, task: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    budget, schemes = comparison.settings.budget, comparison.settings.schemes
-    title = f"{task}: loss in nats on the same targets, by context length"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True)
+def _overview(comparison: Comparison) -> list[Any]:
+    """One table while it runs, low enough for a small terminal: each task at the shortest and the longest length."""
+    settings = comparison.settings
+    found = [_order_table(comparison)] if ORDER in settings.tasks else []
+    if not settings.length_tasks:
+        return found
+    table = _new_table("loss in nats on the same targets")
     table.add_column("scheme", no_wrap=True)
-    table.add_column("acts at", no_wrap=True)
+    ends = sorted({0, len(settings.budget.multiples) - 1})
+    for task in settings.length_tasks:
+        for index in ends:
+            table.add_column(f"{task} {settings.budget.multiples[index]}x", justify="right", no_wrap=True)
+    for scheme in settings.schemes:
+        places = [(task, index) for task in settings.length_tasks for index in ends]
+        cells = [_cell(comparison, *place, scheme, scatter=False) for place in places]
+        table.add_row(scheme, *cells)
+    return [table, *found]
+
+
+def _table(comparison: Comparison, task: str) -> Any:
+    budget, schemes = comparison.settings.budget, comparison.settings.schemes
+    table = _new_table(f"{task}: loss in nats on the same targets, by context length")
+    table.add_column("scheme", no_wrap=True)
     for multiple in budget.multiples:
         table.add_column(f"{multiple}x ({multiple * budget.length})", justify="right", no_wrap=True)
     table.add_column("rise", justify="right", no_wrap=True)
-    lowest = [comparison.lowest(task, index) for index in range(len(budget.multiples))]
     for scheme in schemes:
-        spreads = [comparison.spread(task, scheme, index) for index in range(len(budget.multiples))]
-        cells = [_cell(comparison, task, scheme, spread, scheme in best) for spread, best in zip(spreads, lowest, strict=True)]
+        cells = [_cell(comparison, task, index, scheme) for index in range(len(budget.multiples))]
         rise = comparison.rise(task, scheme)
-        table.add_row(
-            scheme, site_of(scheme).replace("queries and keys", "q and k"), *cells, "" if rise is None else f"{rise.mean:+.2f}"
-        )
+        table.add_row(scheme, *cells, "" if rise is None else signed(rise.mean))
     return table
 
 
-def _cell(comparison: Comparison, task: str, scheme: str, spread: Spread | None, lowest: bool) -> Any:
+def _order_table(comparison: Comparison) -> Any:
+    table = _new_table("order: held-out accuracy of a pooled classifier that sees every word")
+    for name in ORDER_COLUMNS:
+        table.add_column(name, justify="left" if name == "scheme" else "right")
+    for scheme in comparison.settings.schemes:
+        table.add_row(*order_row(comparison, scheme))
+    return table
+
+
+def _notes_table(comparison: Comparison) -> Any:
+    table = _new_table("the schemes")
+    for name in NOTES_COLUMNS:
+        justify: Any = "right" if name in ("parameters", "ms a token") else "left"
+        table.add_column(name, justify=justify, no_wrap=name == "scheme", overflow="fold")
+    for scheme in comparison.settings.schemes:
+        table.add_row(*notes_row(comparison, scheme))
+    return table
+
+
+def _new_table(title: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True)
+
+
+def _cell(comparison: Comparison, task: str, index: int, scheme: str, *, scatter: bool = True) -> Any:
     from rich.text import Text
 
+    spread: Spread | None = comparison.spread(task, scheme, index)
     if spread is None:
         done = any((cell.task, cell.scheme) == (task, scheme) for cell in comparison.outcomes)
         return Text("refused" if done else "...", style="dim")
-    text = f"{spread.mean:.2f}" if spread.half is None else f"{spread.mean:.2f} ±{spread.half:.2f}"
-    return Text(text, style="bold green" if lowest else "")
+    text = f"{spread.mean:.2f}" if spread.half is None or not scatter else f"{spread.mean:.2f} ±{spread.half:.2f}"
+    return Text(text, style="bold green" if scheme in comparison.lowest(task, index) else "")

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.lab import curves
-from ordinate.lab.results import MADE_BY, TASKS, Comparison, Spread, beyond_the_table, site_of, versions
+from ordinate.lab.results import MADE_BY, ORDER, TASKS, Comparison, Spread, signed, versions
+from ordinate.lab.rows import site_of
+from ordinate.lab.said import NOTES_COLUMNS, ORDER_COLUMNS, beyond_the_table, findings, notes_row, order_findings, order_row
 
 RESULTS, CURVES, REPORT = "results.json", "curves.png", "report.html"
 
@@ -82,14 +84,17 @@ def render(comparison: Comparison) -> str:
     settings = comparison.settings
     return environment.from_string(template).render(
         budget=settings.budget,
+        signed=signed,
         settings=settings,
         corpus=comparison.corpus,
         table_note=beyond_the_table(settings.budget) if "learned" in settings.schemes else "",
+        order=_order(comparison),
+        notes={"columns": NOTES_COLUMNS, "rows": [notes_row(comparison, scheme) for scheme in settings.schemes]},
         command=comparison.command,
         versions=versions(),
         today=date.today().isoformat(),
         figure=_svg(comparison),
-        tasks=[_task(comparison, task) for task in settings.tasks],
+        tasks=[_task(comparison, task) for task in settings.length_tasks],
         parameters=max((outcome.parameters for outcome in comparison.outcomes.values()), default=0),
         seconds=round(sum(outcome.seconds for outcome in comparison.outcomes.values())),
     )
@@ -107,51 +112,18 @@ def _task(comparison: Comparison, task: str) -> dict[str, Any]:
     return {"name": task, "meaning": TASKS[task], "rows": rows, "findings": findings(comparison, task)}
 
 
+def _order(comparison: Comparison) -> dict[str, Any] | None:
+    if ORDER not in comparison.settings.tasks:
+        return None
+    rows = [order_row(comparison, scheme) for scheme in comparison.settings.schemes]
+    return {"columns": ORDER_COLUMNS, "rows": rows, "findings": order_findings(comparison)}
+
+
 def _cell(spread: Spread | None, first: Spread | None, lowest: bool) -> dict[str, Any]:
     if spread is None or first is None:
         return {"text": "refused", "half": None, "heat": 0.0, "lowest": False}
     heat = min(max((spread.mean - first.mean) / 2.0, 0.0), 1.0)
     return {"text": f"{spread.mean:.2f}", "half": spread.half, "heat": round(heat, 3), "lowest": lowest}
-
-
-def findings(comparison: Comparison, task: str) -> list[str]:
-    """Say in sentences what the figures show; a difference inside the spread over seeds is not called a difference.
-
-    Args:
-        comparison: with all its outcomes.
-        task: which task.
-
-    Returns:
-        Plain sentences.
-    """
-    settings = comparison.settings
-    multiples = settings.budget.multiples
-    said = []
-    for index in sorted({0, len(multiples) - 1}):
-        lowest = comparison.lowest(task, index)
-        if not lowest or len(settings.schemes) < 2:
-            continue
-        best = comparison.spread(task, lowest[0], index)
-        loss = "" if best is None else f" ({best.mean:.2f} nats)"
-        tied = "" if len(lowest) == 1 else f"; {', '.join(lowest[1:])} cannot be told from it with these seeds"
-        said.append(f"At {multiples[index]}x, {lowest[0]} is lowest{loss}{tied}.")
-    if settings.seeds < 2:
-        said.append("One seed was run: how far seeds scatter is not known, so no scheme is called lowest.")
-    if len(multiples) > 1:
-        said.extend(_rises(comparison, task))
-    return said
-
-
-def _rises(comparison: Comparison, task: str) -> list[str]:
-    multiples = comparison.settings.budget.multiples
-    rises = {scheme: comparison.rise(task, scheme) for scheme in comparison.settings.schemes}
-    known = sorted((rise.mean, scheme) for scheme, rise in rises.items() if rise is not None)
-    said = [f"{scheme} refuses {multiples[-1]}x: its table has no rows there." for scheme, rise in rises.items() if rise is None]
-    if len(known) > 1:
-        least, most = known[0], known[-1]
-        way = f"From {multiples[0]}x to {multiples[-1]}x"
-        said.insert(0, f"{way}, {least[1]} rises least ({least[0]:+.2f} nats), {most[1]} most ({most[0]:+.2f}).")
-    return said
 
 
 def _svg(comparison: Comparison) -> str:

@@ -12,17 +12,18 @@ from typing import Any
 import torch
 
 import ordinate
-from ordinate.lab.tasks import SHIFT_SYMBOLS, Corpus
-from ordinate.lab.train import Budget, Outcome
-from ordinate.schemes import SCHEMES
-from ordinate.sites import InputScheme, QueryKeyScheme
+from ordinate.lab.rows import Budget
+from ordinate.lab.tasks import SHIFT_SYMBOLS, VALUES, Corpus
+from ordinate.lab.train import Outcome
 
 MADE_BY = "ordinate compare"
 RESOLUTION = 0.01  # nats
 TASKS = {
     "text": "next byte of held-out text",
     "shift": "repeat the token five places back",
+    "last": "read the value written last to a register",
 }
+ORDER = "order"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Settings:
     schemes: tuple[str, ...]
     seeds: int
     budget: Budget
+
+    @property
+    def length_tasks(self) -> tuple[str, ...]:
+        """The tasks that are tested at several lengths."""
+        return tuple(task for task in self.tasks if task != ORDER)
 
     def cells(self) -> list[Cell]:
         """All models to train, the seeds outermost, so that early results cover everything once."""
@@ -75,6 +81,7 @@ class Comparison:
     corpus: Corpus | None
     command: str
     outcomes: dict[Cell, Outcome] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)
 
     def spread(self, task: str, scheme: str, index: int) -> Spread | None:
         """Loss at the index-th length over the seeds that are done, or None if there is none."""
@@ -89,6 +96,15 @@ class Comparison:
             if (cell.task, cell.scheme) == (task, scheme) and first is not None and last is not None:
                 rises.append(last - first)
         return _spread(rises)
+
+    def of_order(self, scheme: str) -> list[Outcome]:
+        """What a scheme reached on the task of word order, one outcome a seed."""
+        return [outcome for cell, outcome in self.outcomes.items() if (cell.task, cell.scheme) == (ORDER, scheme)]
+
+    def parameters(self, scheme: str) -> int | None:
+        """How many of a scheme's parameters hold positions, in one model; None before any is done."""
+        counts = [outcome.position_parameters for cell, outcome in self.outcomes.items() if cell.scheme == scheme]
+        return max(counts, default=None)
 
     def lowest(self, task: str, index: int) -> list[str]:
         """Schemes with the lowest loss at a length, best mean first: all that the seeds cannot tell from the best.
@@ -108,7 +124,7 @@ class Comparison:
         """All of it, for results.json."""
         return {
             "made_by": MADE_BY,
-            "format": 1,
+            "format": 2,
             "command": self.command,
             "versions": versions(),
             "settings": dataclasses.asdict(self.settings),
@@ -116,6 +132,7 @@ class Comparison:
             if self.corpus is None
             else {"source": self.corpus.source, "bytes": self.corpus.size, "sha256": self.corpus.sha256},
             "loss": "nats per target, mean; multiples of the training length in the order of settings.budget.multiples",
+            "milliseconds_a_token": self.milliseconds,
             "cells": [
                 {**dataclasses.asdict(cell), **dataclasses.asdict(outcome)} for cell, outcome in sorted_outcomes(self.outcomes)
             ],
@@ -131,29 +148,25 @@ def sorted_outcomes(outcomes: dict[Cell, Outcome]) -> list[tuple[Cell, Outcome]]
     return sorted(outcomes.items(), key=lambda item: (item[0].task, item[0].scheme, item[0].seed))
 
 
-def beyond_the_table(budget: Budget) -> str:
-    """Say what a learned table does at the longer lengths."""
-    meaning = {
-        "wrap": "positions start again at 0",
-        "clamp": "every position reads the last row",
-        "error": "it refuses to run",
-    }
-    return f"A learned table has {budget.length} rows; beyond them {meaning[budget.overflow]}."
+def signed(value: float) -> str:
+    """Write a rise with its sign and two digits; what rounds to nothing has a plus.
+
+    Args:
+        value: nats.
+
+    Returns:
+        As in "+0.25".
+
+    Example:
+        >>> signed(0.251), signed(-0.001)
+        ('+0.25', '+0.00')
+    """
+    return f"{round(value, 2) + 0.0:+.2f}"
 
 
 def chance(task: str) -> float | None:
-    """Loss of a model that knows nothing about the shift task: the logarithm of its alphabet; None for text."""
-    return math.log(SHIFT_SYMBOLS) if task == "shift" else None
-
-
-def site_of(scheme: str) -> str:
-    """Say where a scheme acts, in words."""
-    kind = SCHEMES[scheme]
-    if kind is None:
-        return "nowhere"
-    if issubclass(kind, InputScheme):
-        return "input"
-    return "queries and keys" if issubclass(kind, QueryKeyScheme) else "scores"
+    """Loss of a model that knows nothing but the answers' alphabet: its logarithm; None for text."""
+    return {"shift": math.log(SHIFT_SYMBOLS), "last": math.log(VALUES), ORDER: math.log(2)}.get(task)
 
 
 def versions() -> dict[str, str]:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from ordinate.schemes.alibi import ALiBi as ALiBi
+from ordinate.schemes.deberta import Deberta as Deberta
 from ordinate.schemes.learned import Learned as Learned
 from ordinate.schemes.rope import Rope as Rope
+from ordinate.schemes.shaw import Shaw as Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
+from ordinate.schemes.t5 import T5Bias as T5Bias
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 
 SCHEMES: dict[str, type[InputScheme | QueryKeyScheme | ScoreScheme] | None] = {
     "nope": None,
     "sinusoidal": Sinusoidal,
     "learned": Learned,
+    "shaw": Shaw,
+    "t5": T5Bias,
+    "deberta": Deberta,
     "alibi": ALiBi,
     "rope": Rope,
 }
 
 
-def require_name(name: str) -> str:
+def require_name(name: str, known: Collection[str] | None = None) -> str:
     """Check a scheme's name against the table.
 
     Args:
         name: as in ``SCHEMES``.
+        known: other names that will do; those of ``SCHEMES`` if None.
 
     Returns:
         The name.
@@ -34,10 +42,11 @@ def require_name(name: str) -> str:
     Example:
         >>> require_name("rop")
         Traceback (most recent call last):
-        ValueError: unknown scheme 'rop'; did you mean 'rope'? There are nope, sinusoidal, learned, alibi, rope
+        ValueError: unknown scheme 'rop'; did you mean 'rope'? There are nope, ...
     """
-    if name in SCHEMES:
+    known = SCHEMES if known is None else known
+    if name in known:
         return name
-    near = difflib.get_close_matches(name.lower(), SCHEMES, n=2)
+    near = difflib.get_close_matches(name.lower(), known, n=2)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise ValueError(f"unknown scheme {name!r}; {hint}There are {', '.join(SCHEMES)}")
+    raise ValueError(f"unknown scheme {name!r}; {hint}There are {', '.join(known)}")

@@ -15,8 +15,10 @@ from typing import Literal, get_args
 
 import torch
 
+from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import finite_numbers, whole_number
-from ordinate.sites import DistanceScheme, call_arguments, fixed
+from ordinate.fitting import check_heads
+from ordinate.sites import DistanceScheme, Facts
 
 SlopeRule = Literal["paper", "authors"]
 
@@ -77,6 +79,13 @@ class ALiBi(DistanceScheme):
         Implementations that take a length in place of positions: packed, padded and shuffled tokens get their true distances here.
     """
 
+    facts = Facts(
+        parameters="0",
+        max_length="none; extrapolates",
+        encodes="relative shift, as a penalty",
+        source="Press, Smith and Lewis 2022, https://arxiv.org/abs/2108.12409",
+    )
+
     n_heads: int = fixed("n_heads")
     slopes: SlopeRule | tuple[float, ...] = fixed("slopes")
     fractional = True
@@ -118,8 +127,7 @@ class ALiBi(DistanceScheme):
             >>> ALiBi(n_heads=8, slopes="paper").heads(2, 4)
             ALiBi(n_heads=2, slopes=(0.125, 0.0625))
         """
-        if not 0 <= start < stop <= self.n_heads:
-            raise ValueError(f"heads: needed 0 <= start < stop <= {self.n_heads}, got {start}, {stop}")
+        check_heads(start, stop, self.n_heads)
         return ALiBi(n_heads=stop - start, slopes=self.slope_values[start:stop])
 
     def extra_repr(self) -> str:

@@ -15,9 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ordinate.arguments import call_arguments
 from ordinate.checks import one_of, probability, whole_number
+from ordinate.fitting import as_rows, check_tokens
 from ordinate.positions import Positions, as_tensor, check, count, ends
-from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens
+from ordinate.sites import Facts, InputScheme
 
 Overflow = Literal["error", "wrap", "clamp"]
 
@@ -58,6 +60,13 @@ class Learned(InputScheme):
         ``nn.Embedding(max_length, d_model)``: the offset and what happens past the end are named; a negative position never reads a
         row, compiled or not.
     """
+
+    facts = Facts(
+        parameters="max_length * d_model",
+        max_length="max_length",
+        encodes="absolute position",
+        source="Gehring et al. 2017, https://arxiv.org/abs/1705.03122",
+    )
 
     def __init__(
         self,

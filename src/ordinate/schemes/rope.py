@@ -18,11 +18,12 @@ from typing import get_args
 import torch
 
 from ordinate import phases as phase_recipes
+from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import described, finite_numbers, whole_number
 from ordinate.phases import Frequencies, Phases
 from ordinate.positions import Positions, check, count
 from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
-from ordinate.sites import QueryKeyScheme, call_arguments, fixed
+from ordinate.sites import Facts, QueryKeyScheme
 
 DEFAULT_BASE = 10000.0
 
@@ -63,6 +64,13 @@ class Rope(QueryKeyScheme):
     Differs from:
         transformers: exact angles by default; with phases="float32" and arithmetic="input" equal to it bit for bit.
     """
+
+    facts = Facts(
+        parameters="0",
+        max_length="the training length, extendable",
+        encodes="relative shift, in the dot product",
+        source="Su et al. 2021, https://arxiv.org/abs/2104.09864",
+    )
 
     head_dim: int = fixed("head_dim")
     base: float = fixed("base")

@@ -17,9 +17,11 @@ import torch
 import torch.nn.functional as F
 
 from ordinate import phases
+from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import one_of, probability, whole_number
+from ordinate.fitting import as_rows, check_tokens
 from ordinate.positions import Positions, check
-from ordinate.sites import InputScheme, as_rows, call_arguments, check_tokens, fixed
+from ordinate.sites import Facts, InputScheme
 
 SinusoidLayout = Literal["interleaved", "sin_cos", "cos_sin"]
 Spacing = Literal["open", "closed"]
@@ -108,6 +110,13 @@ class Sinusoidal(InputScheme):
     Differs from:
         fairseq and tensor2tensor: layout="sin_cos", spacing="closed"; fairseq counts positions from padding_idx + 1.
     """
+
+    facts = Facts(
+        parameters="0",
+        max_length="none in principle",
+        encodes="absolute position, with shift structure",
+        source="Vaswani et al. 2017, https://arxiv.org/abs/1706.03762",
+    )
 
     d_model: int = fixed("d_model")
     base: float = fixed("base")

@@ -1,0 +1,170 @@
+"""``ordinate plot``: one figure of one scheme, as a picture file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The settings that are drawn, and the figures that fit, the natural one first.
+DRAWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "sinusoidal": ({"d_model": 512}, ("heatmap", "waves", "scores")),
+    "learned": ({"max_length": 512, "d_model": 512}, ("heatmap", "waves", "scores")),
+    "shaw": ({"head_dim": 64, "max_distance": 16, "values": True}, ("bias", "scores")),
+    "t5": ({"n_heads": 3, "bidirectional": True}, ("bias", "scores")),
+    "deberta": (
+        {
+            "n_heads": 12,
+            "head_dim": 64,
+            "content_to_position": True,
+            "position_to_content": True,
+            "buckets": 256,
+            "max_distance": 512,
+        },
+        ("bias",),
+    ),
+    "alibi": ({"n_heads": 8, "slopes": "paper"}, ("bias", "scores")),
+    "rope": ({"head_dim": 64, "layout": "half"}, ("scores",)),
+}
+FIGURES = ("heatmap", "waves", "bias", "scores")
+# Sixteen dimensions, as the first course note draws them.
+WAVES_WIDTH = 16
+MOST_POSITIONS = 2048
+EPILOG = """\
+examples:
+  ordinate plot sinusoidal --out heatmap.png                   50 positions, 100 of 512 dimensions
+  ordinate plot sinusoidal --figure waves --out waves.svg      four of sixteen dimensions, fast to slow
+  ordinate plot alibi --out bias.svg --language ru             bias against distance, one line a head
+  ordinate plot rope --out scores.png --positions 512          how a score falls with the distance
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: what ``add_subparsers`` gave.
+    """
+    parser = commands.add_parser(
+        "plot",
+        help="draw a scheme: position vectors, waves, bias or scores by distance",
+        description="Draw one figure of a scheme with usual settings; the figure says which.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", metavar="NAME", help=f"the scheme: {', '.join(DRAWN)}")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .png or .svg file; an earlier one is replaced")
+    parser.add_argument("--figure", choices=FIGURES, default=None, help="which figure (default: the one that suits the scheme)")
+    parser.add_argument("--language", choices=("en", "ru"), default="en", help="of the labels (default: en)")
+    parser.add_argument(
+        "--positions", type=_positions, default=None, metavar="N", help="the first N positions (scores: distances below N)"
+    )
+    parser.add_argument(
+        "--dimensions",
+        type=_dimensions,
+        default=None,
+        metavar="N",
+        help="the first N dimensions, or a list such as 0,4,8 (heatmap and waves)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything, then draw and write.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        0, or 2 for bad input.
+    """
+    try:
+        figure = _prepare(options)
+        if options.dimensions is not None and figure not in ("heatmap", "waves"):
+            print(f"ordinate plot: warning: --dimensions has no effect on {figure}", file=sys.stderr)
+        from ordinate import plots
+
+        plots.save(_draw(options, figure), options.out)
+    except (ImportError, ValueError) as fault:
+        return _refuse(str(fault))
+    except OSError as error:
+        return _refuse(f"--out: needed a file that can be written, got {options.out} ({error.strerror or error})")
+    print(f"written: {options.out}")
+    return 0
+
+
+def _prepare(options: argparse.Namespace) -> str:
+    """Refuse what cannot be drawn or written before anything is computed.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        The figure's name.
+
+    Raises:
+        ValueError: if the scheme has no picture, the figure does not fit it, or the file has no place.
+    """
+    from ordinate.plots.canvas import kind_of
+    from ordinate.schemes import require_name
+
+    name = require_name(options.name)
+    if name not in DRAWN:
+        raise ValueError(f"{name}: needed a scheme that adds positions, so that there is something to draw; {', '.join(DRAWN)} do")
+    fitting = DRAWN[name][1]
+    if options.figure is not None and options.figure not in fitting:
+        raise ValueError(f"--figure: needed one that fits {name} ({', '.join(fitting)}), got {options.figure}")
+    kind_of(options.out, name="--out")
+    if not options.out.parent.is_dir():
+        raise ValueError(f"--out: needed a folder that exists, got {options.out.parent}; make it first")
+    return options.figure or fitting[0]
+
+
+def _draw(options: argparse.Namespace, figure: str) -> Figure:
+    import torch
+
+    from ordinate import plots
+    from ordinate.plots.texts import texts
+    from ordinate.schemes import SCHEMES
+
+    make: Any = SCHEMES[options.name]
+    settings = DRAWN[options.name][0]
+    if figure == "waves":
+        settings = {**settings, "d_model": WAVES_WIDTH}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        scheme = make(**settings)
+    asked: dict[str, Any] = {"language": options.language}
+    if options.positions is not None and figure == "scores":
+        asked["distances"] = options.positions - 1
+    elif options.positions is not None:
+        asked["positions"] = options.positions
+    if options.dimensions is not None and figure in ("heatmap", "waves"):
+        asked["dimensions"] = options.dimensions
+    draws: dict[str, Any] = {"heatmap": plots.heatmap, "waves": plots.waves, "bias": plots.bias, "scores": plots.scores_by_distance}
+    drawn: Figure = draws[figure](scheme, **asked)
+    if next(scheme.parameters(), None) is not None and not (options.name == "shaw" and figure == "bias"):
+        drawn.supxlabel(f"{drawn.get_supxlabel()}: {texts(options.language)['untrained']}", fontsize=7.5, color="#606060")
+    return drawn
+
+
+def _refuse(reason: str) -> int:
+    print(f"ordinate plot: {reason}", file=sys.stderr)
+    return 2
+
+
+def _positions(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 2 <= int(text) <= MOST_POSITIONS):
+        raise argparse.ArgumentTypeError(f"needed a whole number from 2 to {MOST_POSITIONS}, got {text[:40]!r}")
+    return int(text)
+
+
+def _dimensions(text: str) -> int | list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts) or parts == ["0"]:
+        raise argparse.ArgumentTypeError(f"needed a whole number >= 1, or a list such as 0,4,8, got {text[:40]!r}")
+    return int(parts[0]) if len(parts) == 1 else [int(part) for part in parts]
