@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
+
 from ordinate.attention import AttentionScheme
 from ordinate.checks import whole_number
 from ordinate.schemes import SCHEMES, ALiBi, Deberta, Learned, Rope, Shaw, Sinusoidal, T5Bias, require_name
@@ -12,6 +14,7 @@ from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Overflow
 from ordinate.sites import Facts, InputScheme, QueryKeyScheme, ScoreScheme
 
+WIDEST, LONGEST = 2**16, 2**20
 SHAW_DISTANCE = 16  # the paper's k for translation
 NO_SCHEME = Facts(
     parameters="0", max_length="none", encodes="nothing", source="Kazemnejad et al. 2023, https://arxiv.org/abs/2305.19466"
@@ -111,16 +114,19 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
         One row a scheme; ``parameters`` is the formula, ``count`` the number at these sizes, of one table (a layer's for Shaw).
 
     Raises:
-        ValueError: if sizes do not fit.
+        ValueError: if sizes do not fit, or are beyond those of any model.
 
     Example:
         >>> [(row.name, row.applied, row.count) for row in schemes_table() if row.count or row.name == "rope"]
         [('learned', 'input', 393216), ('shaw', 'scores', 4224), ('t5', 'scores', 384), ('deberta', 'scores', 393216),
          ('rope', 'queries and keys', 0)]
     """
+    whole_number("d_model", d_model, least=1, most=WIDEST)
+    whole_number("max_length", max_length, least=1, most=LONGEST)
     rows = []
     for name, kind in SCHEMES.items():
-        parts = build(name, d_model=d_model, n_heads=n_heads, max_length=max_length, causal=True)
+        with torch.device("meta"):  # tables are counted, not filled
+            parts = build(name, d_model=d_model, n_heads=n_heads, max_length=max_length, causal=True)
         facts = NO_SCHEME if kind is None else kind.facts
         title = "None" if kind is None else kind.__name__
         rows.append(SchemeRow(name, title, applied_at(kind), facts.parameters, position_parameters(parts), *facts[1:]))

@@ -83,6 +83,8 @@ def test_every_word_of_the_classes_has_a_russian_one(capsys: pytest.CaptureFixtu
         (["--d-model", "0"], "d_model: needed a whole number >= 1, got 0"),
         (["--n-heads", "-2"], "n_heads: needed a whole number >= 1, got -2"),
         (["--max-length", "0"], "max_length: needed a whole number >= 1, got 0"),
+        (["--max-length", "1000000000000"], "max_length: needed a whole number from 1 to 1048576, got 1000000000000"),
+        (["--d-model", "3072000000"], "d_model: needed a whole number from 1 to 65536, got 3072000000"),
         (["--d-model", "9", "--n-heads", "3"], "rotary_dim: needed an even number"),
     ],
 )

@@ -96,9 +96,9 @@ def test_word_order_fills_too() -> None:
     seen: list[str] = []
     made = Comparison(done.settings, None, "")
     follow(made, events(made, done, screen, seen), screen)
-    assert lines_of(seen[0], "rope") == ["rope ... ... ..."]
-    assert lines_of(seen[1], "rope") == ["rope 57% 74% 1.25"]
-    assert lines_of(seen[2], "rope") == ["rope 57% 79% 1.25"]
+    assert lines_of(seen[0], "rope") == ["rope ... ..."]
+    assert lines_of(seen[1], "rope") == ["rope 57% 74%"]
+    assert lines_of(seen[2], "rope") == ["rope 57% 79%"]
 
 
 def test_a_file_gets_one_line_a_model() -> None:
@@ -112,6 +112,13 @@ def test_a_file_gets_one_line_a_model() -> None:
     for cell in done.settings.cells():
         losses = " ".join(f"{loss('last', cell.scheme, cell.seed, index):.3f}" for index in range(4))
         assert sum(f"] last {cell.scheme} seed {cell.seed}: {losses}  (about" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(("tasks", "said"), [((ORDER,), ""), (("shift", ORDER), "loss in nats at 64 128 256 512 tokens; ")])
+def test_a_file_is_told_what_the_losses_of_word_order_mean(tasks: tuple[str, ...], said: str) -> None:
+    screen = console()
+    follow(full(tasks=tasks), [], screen)
+    assert printed(screen) == f"task scheme seed: {said}order: loss on 'dog bites man' and on 'dog bites man .'\n"
 
 
 def test_a_refused_length_is_no_number() -> None:

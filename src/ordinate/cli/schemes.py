@@ -26,7 +26,7 @@ RUSSIAN = {
     "scores": "оценки внимания",
     "none": "нет",
     "none in principle": "в принципе нет",
-    "none; extrapolates": "нет; экстраполирует",
+    "none; reaches beyond training": "нет; действует и за пределами обучения",
     "none; far distances share a bucket": "нет; дальние расстояния делят корзину",
     "none; far distances share a vector": "нет; дальние расстояния делят вектор",
     "the training length, extendable": "обучающая длина, расширяемая",

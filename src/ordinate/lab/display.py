@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ordinate.lab.compare import Progress
+from ordinate.lab.order import FORMS
 from ordinate.lab.results import ORDER, Comparison, Spread, signed
 from ordinate.lab.said import NOTES_COLUMNS, ORDER_COLUMNS, beyond_the_table, notes_row, order_row
 
@@ -81,14 +82,20 @@ def _follow_live(comparison: Comparison, events: Iterable[Progress], console: Co
     with Live(console=console, auto_refresh=False) as live:
         for progress in events:
             status = Text(f"{progress.fraction:4.0%}  {clock(progress.elapsed)} so far, about {clock(progress.left)} left")
-            live.update(Group(*_overview(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
+            live.update(Group(_overview(comparison), ProgressBar(100, 100 * progress.fraction, width=40), status), refresh=True)
         live.update(Text(""), refresh=True)
 
 
 def _follow_lines(comparison: Comparison, events: Iterable[Progress], console: Console) -> None:
     total = len(comparison.settings.cells())
-    lengths = " ".join(str(comparison.settings.budget.length * multiple) for multiple in comparison.settings.budget.multiples)
-    console.print(f"task scheme seed: loss in nats at {lengths} tokens", markup=False, highlight=False, soft_wrap=True)
+    settings = comparison.settings
+    meant = []
+    if settings.length_tasks:
+        lengths = " ".join(str(settings.budget.length * multiple) for multiple in settings.budget.multiples)
+        meant.append(f"loss in nats at {lengths} tokens")
+    if ORDER in settings.tasks:
+        meant.append(f"{ORDER}: loss on {' and on '.join(map(repr, FORMS))}")
+    console.print(f"task scheme seed: {'; '.join(meant)}", markup=False, highlight=False, soft_wrap=True)
     for progress in events:
         for cell in progress.finished:
             losses = " ".join("refused" if loss is None else f"{loss:.3f}" for loss in comparison.outcomes[cell].losses)
@@ -97,23 +104,22 @@ def _follow_lines(comparison: Comparison, events: Iterable[Progress], console: C
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _overview(comparison: Comparison) -> list[Any]:
-    """One table while it runs, low enough for a small terminal: each task at the shortest and the longest length."""
+def _overview(comparison: Comparison) -> Any:
+    """One table while it runs, low enough for a small terminal: each task at the shortest and the longest length, word order."""
     settings = comparison.settings
-    found = [_order_table(comparison)] if ORDER in settings.tasks else []
-    if not settings.length_tasks:
-        return found
-    table = _new_table("loss in nats on the same targets")
-    table.add_column("scheme", no_wrap=True)
     ends = sorted({0, len(settings.budget.multiples) - 1})
-    for task in settings.length_tasks:
-        for index in ends:
-            table.add_column(f"{task} {settings.budget.multiples[index]}x", justify="right", no_wrap=True)
+    places = [(task, index) for task in settings.length_tasks for index in ends]
+    table = _new_table("loss in nats on the same targets" if places else "held-out accuracy")
+    table.add_column("scheme", no_wrap=True)
+    for task, index in places:
+        table.add_column(f"{task} {settings.budget.multiples[index]}x", justify="right", no_wrap=True)
+    forms = ORDER_COLUMNS[1:3] if ORDER in settings.tasks else ()
+    for form in forms:
+        table.add_column(form, justify="right")
     for scheme in settings.schemes:
-        places = [(task, index) for task in settings.length_tasks for index in ends]
         cells = [_cell(comparison, *place, scheme, scatter=False) for place in places]
-        table.add_row(scheme, *cells)
-    return [table, *found]
+        table.add_row(scheme, *cells, *order_row(comparison, scheme)[1 : 1 + len(forms)])
+    return table
 
 
 def _table(comparison: Comparison, task: str) -> Any:
@@ -141,11 +147,13 @@ def _order_table(comparison: Comparison) -> Any:
 
 def _notes_table(comparison: Comparison) -> Any:
     table = _new_table("the schemes")
+    rows = [notes_row(comparison, scheme) for scheme in comparison.settings.schemes]
     for name in NOTES_COLUMNS:
+        header = "ms a\ntoken" if name == "ms a token" else name
         justify: Any = "right" if name in ("parameters", "ms a token") else "left"
-        table.add_column(name, justify=justify, no_wrap=name == "scheme", overflow="fold")
-    for scheme in comparison.settings.schemes:
-        table.add_row(*notes_row(comparison, scheme))
+        table.add_column(header, justify=justify, no_wrap=name in ("scheme", "parallel", "ms a token"))
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -153,7 +161,7 @@ def _new_table(title: str) -> Any:
     from rich import box
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True)
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
 
 
 def _cell(comparison: Comparison, task: str, index: int, scheme: str, *, scatter: bool = True) -> Any:

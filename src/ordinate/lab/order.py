@@ -105,6 +105,7 @@ def run_order(name: str, budget: Budget, seed: int, report: Callable[[int], None
     return Outcome(tuple(losses), parameters, position_parameters, seconds, tuple(accuracies), differences[0])
 
 
+@torch.no_grad()
 def exchanged_difference(body: Transformer | Recurrent, words: torch.Tensor) -> float:
     """Largest difference between a word's vector in a sentence and in the one with subject and object exchanged.
 

@@ -119,9 +119,9 @@ def findings(comparison: Comparison, task: str) -> list[str]:
 def _rises(comparison: Comparison, task: str) -> list[str]:
     multiples = comparison.settings.budget.multiples
     rises = {scheme: comparison.rise(task, scheme) for scheme in comparison.settings.schemes}
-    known = sorted((rise.mean, scheme) for scheme, rise in rises.items() if rise is not None)
+    known = sorted((rise.mean, scheme, rise) for scheme, rise in rises.items() if rise is not None)
     said = [f"{scheme} refuses {multiples[-1]}x: its table has no rows there." for scheme, rise in rises.items() if rise is None]
-    if len(known) > 1:
+    if len(known) > 1 and comparison.settings.seeds > 1 and not known[0][2].overlaps(known[-1][2]):
         least, most = known[0], known[-1]
         way = f"From {multiples[0]}x to {multiples[-1]}x"
         said.insert(0, f"{way}, {least[1]} rises least ({signed(least[0])} nats), {most[1]} most ({signed(most[0])}).")

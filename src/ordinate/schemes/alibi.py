@@ -81,7 +81,7 @@ class ALiBi(DistanceScheme):
 
     facts = Facts(
         parameters="0",
-        max_length="none; extrapolates",
+        max_length="none; reaches beyond training",
         encodes="relative shift, as a penalty",
         source="Press, Smith and Lewis 2022, https://arxiv.org/abs/2108.12409",
     )

@@ -50,7 +50,8 @@ def bucket_ends(buckets: int, max_distance: int) -> tuple[int, ...]:
 def _root_end(start: int, end: int, t: int, n: int) -> int:
     """The largest whole r <= start (end / start)^(t / n)."""
     estimate = start * math.exp(t / n * math.log(end / start))
-    low, high = math.floor(estimate * (1 - 1e-9)), math.floor(estimate * (1 + 1e-9)) + 1
+    # The estimate is within 2e-14 of its value.
+    low, high = math.floor(estimate * (1 - 1e-12)), math.floor(estimate * (1 + 1e-12)) + 1
     if high - low == 1:  # no whole number is near: the estimate decides
         return low
     # t may exceed n, where the exponents of start change sides

@@ -52,7 +52,8 @@ def bucket_borders(n_buckets: int, max_distance: int, bidirectional: bool) -> tu
 def _root_border(start: int, end: int, k: int, n: int) -> int:
     """The least whole r >= start (end / start)^(k / n)."""
     estimate = start * math.exp(k / n * math.log(end / start))
-    low, high = math.ceil(estimate * (1 - 1e-9)) - 1, math.ceil(estimate * (1 + 1e-9))
+    # The estimate is within 2e-14 of its value.
+    low, high = math.ceil(estimate * (1 - 1e-12)) - 1, math.ceil(estimate * (1 + 1e-12))
     if high - low == 1:  # no whole number is near: the estimate decides
         return high
     target = start ** (n - k) * end**k
