@@ -55,5 +55,6 @@ def first_losses(steps=100):
 
 
 if __name__ == "__main__":
+    print("loss after 100 steps of learning to repeat the token three places back (rope is quickest; chance 1.79)")
     for name, loss in first_losses().items():
         print(f"{name:12s} {loss:.3f}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
 
 from mutant_tools import Mutant, Patch
 from ordinate.schemes import t5
@@ -108,9 +108,7 @@ def t5_rank_copies_the_table(patch: Patch) -> None:
     original = t5.T5Bias.heads
 
     def copied(self: Any, start: int, stop: int) -> Any:
-        part = original(self, start, stop)
-        part.weight = nn.Parameter(part.weight.detach().clone())
-        return part
+        return original(copy.deepcopy(self), start, stop)
 
     patch.setattr(t5.T5Bias, "heads", copied)
 

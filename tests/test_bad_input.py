@@ -87,7 +87,7 @@ BUILDING = [
     (lambda: phases.from_values([1.0, math.inf]), r"needed finite numbers below 1e\+30, got \[1\.0, inf\]"),
     (lambda: require_name("rop"), "unknown scheme 'rop'; did you mean 'rope'"),
     (lambda: require_name("Sinusoid"), "unknown scheme 'Sinusoid'; did you mean 'sinusoidal'"),
-    (lambda: require_name("qqq"), "unknown scheme 'qqq'; There are nope, sinusoidal, learned, shaw, t5, deberta, alibi, rope"),
+    (lambda: require_name("qqq"), "unknown scheme 'qqq'; there are nope, sinusoidal, learned, shaw, t5, deberta, alibi, rope"),
 ]
 
 CALLING = [

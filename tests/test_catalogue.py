@@ -109,12 +109,14 @@ def test_built_schemes_are_those_of_the_table_in_the_papers_settings() -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"d_model": 10, "n_heads": 3}, r"n_heads: needed a number that divides d_model=10, got 3"),
+        ({"d_model": 10, "n_heads": 3}, r"n_heads: needed an even width a head, d_model / n_heads, got 10 / 3"),
+        ({"n_heads": 24, "d_model": 24}, r"n_heads: needed an even width a head, d_model / n_heads, got 24 / 24"),
         ({"d_model": 0}, r"d_model: needed a whole number >= 1, got 0"),
         ({"n_heads": 0}, r"n_heads: needed a whole number >= 1, got 0"),
         ({"n_heads": 2.0}, r"n_heads: needed a whole number >= 1, got float 2\.0"),
-        ({"max_length": 0}, r"max_length: needed a whole number >= 1, got 0"),
-        ({"d_model": 9, "n_heads": 3}, r"needed an even number"),
+        ({"max_length": 0}, r"max_length: needed a whole number >= 4, got 0"),
+        ({"max_length": 3}, r"max_length: needed a whole number >= 4, got 3"),
+        ({"d_model": 9, "n_heads": 3}, r"n_heads: needed an even width a head, d_model / n_heads, got 9 / 3"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(sizes: dict[str, Any], message: str) -> None:

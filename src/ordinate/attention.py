@@ -5,14 +5,13 @@ out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import torch
 
 from ordinate.autocast import autocast_is_on
-from ordinate.checks import described, probability
+from ordinate.checks import described, finite_number, probability
 from ordinate.fitting import ScoreAt
 from ordinate.positions import Packed, Positions, described_places, same
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
@@ -89,12 +88,11 @@ def attend(
     _check_vectors(q, k, v)
     check_places(q, k, q_positions, k_positions)
     dropout = probability("dropout", dropout)
-    if scale is not None and not (isinstance(scale, (int, float)) and -math.inf < scale < math.inf):
-        raise ValueError(f"scale: needed a finite number, got {described(scale)}; a learned scale multiplies q")
+    if scale is not None:
+        scale = finite_number("scale", scale, hint="; a learned scale multiplies q")
     order = (q_positions, k_positions) if order is None else order
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
     score_scheme: ScoreScheme | None = None
-    _check_extras(scheme, extras)
     # isinstance and not `match`: the compiler of PyTorch 2.9 does not know class patterns.
     if isinstance(scheme, QueryKeyScheme):
         scale = scheme.softmax_scale(q.shape[-1]) if scale is None else scale
@@ -115,6 +113,7 @@ def attend(
         scale = q.shape[-1] ** -0.5 if scale is None else scale
     else:
         _refuse(scheme)
+    _check_extras(scheme, extras)
     if isinstance(document_ids, Packed) and _go_by_document(sight, document_ids, q_positions, k_positions):
         return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout, extras)
     if score_scheme is None:
@@ -142,7 +141,7 @@ def _check_extras(scheme: object, extras: Mapping[str, torch.Tensor] | None) -> 
         raise ValueError(f"extras: needed a dict of tensors by name, got {described(extras)}")
     needed = scheme.extras if isinstance(scheme, ScoreScheme) else ()
     given = () if extras is None else tuple(extras)
-    if sorted(needed) != sorted(given):
+    if set(needed) != set(given):
         name = "no scheme" if scheme is None else type(scheme).__name__
         wanted = " and ".join(needed) or "none"
         got = ", ".join(map(str, given)) or "none"
@@ -287,5 +286,7 @@ def _check_vectors(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
     shapes = f"got q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}"
     if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         raise ValueError(f"q, k, v: needed q [B, H, Q, D], k [B, H_kv, K, D], v [B, H_kv, K, E], {shapes}")
+    if q.shape[3] == 0:
+        raise ValueError(f"q: needed a width D of at least 1, {shapes}")
     if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
         raise ValueError(f"k: needed a number of heads that divides q's {q.shape[1]}, got {k.shape[1]}")

@@ -14,7 +14,7 @@ from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Overflow
 from ordinate.sites import Facts, InputScheme, QueryKeyScheme, ScoreScheme
 
-WIDEST, LONGEST = 2**16, 2**20
+WIDEST, LONGEST, SHORTEST = 2**16, 2**17, 4
 SHAW_DISTANCE = 16  # the paper's k for translation
 NO_SCHEME = Facts(
     parameters="0", max_length="none", encodes="nothing", source="Kazemnejad et al. 2023, https://arxiv.org/abs/2305.19466"
@@ -68,6 +68,9 @@ def build(name: str, *, d_model: int, n_heads: int, max_length: int, causal: boo
         ALiBi(n_heads=4, slopes='paper')
     """
     require_name(name)
+    whole_number("max_length", max_length, least=1)
+    if not isinstance(causal, bool):
+        raise ValueError(f"causal: needed True or False, got {causal!r}")
     if whole_number("d_model", d_model, least=1) % whole_number("n_heads", n_heads, least=1):
         raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}")
     head_dim = d_model // n_heads
@@ -122,7 +125,9 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
          ('rope', 'queries and keys', 0)]
     """
     whole_number("d_model", d_model, least=1, most=WIDEST)
-    whole_number("max_length", max_length, least=1, most=LONGEST)
+    whole_number("max_length", max_length, least=SHORTEST, most=LONGEST)
+    if whole_number("n_heads", n_heads, least=1) > d_model or d_model % n_heads or d_model // n_heads % 2:
+        raise ValueError(f"n_heads: needed an even width a head, d_model / n_heads, got {d_model} / {n_heads}")
     rows = []
     for name, kind in SCHEMES.items():
         with torch.device("meta"):  # tables are counted, not filled

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from typing import Any, SupportsIndex
 
 import torch
+
+LARGEST_FLOAT32 = 3.4028234e38
 
 
 def whole_number(name: str, value: SupportsIndex, *, least: int = 0, most: int | None = None) -> int:
@@ -64,6 +67,33 @@ def probability(name: str, value: float) -> float:
     if not isinstance(value, (int, float)) or not 0.0 <= value < 1.0:
         raise ValueError(f"{name}: needed a probability in [0, 1), got {value}")
     return value
+
+
+def finite_number(name: str, value: Any, *, hint: str = "") -> float:
+    """Take a number, Python's or NumPy's.
+
+    Args:
+        name: what the caller calls it.
+        value: what came.
+        hint: ends the message.
+
+    Returns:
+        A Python float.
+
+    Raises:
+        ValueError: if it is no number, not finite, or beyond what float32 holds.
+
+    Example:
+        >>> finite_number("scale", 1)
+        1.0
+    """
+    try:
+        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if abs(number) <= LARGEST_FLOAT32:
+        return number
+    raise ValueError(f"{name}: needed a finite number, got {described(value)}{hint}")
 
 
 def one_of(name: str, value: object, known: tuple[Any, ...]) -> None:

@@ -10,6 +10,7 @@ from ordinate.checks import described, whole_number
 from ordinate.positions import Positions, as_tensor, check
 
 FARTHEST = 2**62
+LARGEST_SPAN = 2**61  # added to a distance, it still fits in int64
 
 
 class ScoreAt(NamedTuple):

@@ -12,7 +12,7 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at, checked_at
 from ordinate.cache import KeyValueCache
-from ordinate.checks import described, one_of, probability, whole_number
+from ordinate.checks import described, finite_number, one_of, probability, whole_number
 from ordinate.positions import INTEGER_DTYPES, Positions, check
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds
@@ -95,9 +95,11 @@ class MultiheadAttention(nn.Module):
         d_model: width of the token vectors.
         n_heads: query heads.
         n_kv_heads: key and value heads (grouped-query attention); n_heads if None.
+        head_dim: width of a head; d_model / n_heads if None.
         scheme: a query-key scheme, a score scheme or None.
         causal: hide later keys. No default: decoders need True, encoders and cross-attention False.
         window: sliding window, as in ``attend``.
+        scale: factor of q . k, as in ``attend`` (T5's checkpoints: 1.0); the scheme's softmax_scale if None.
         bias: whether the four projections have biases.
         dropout: probability of dropping an attention weight in training.
 
@@ -128,32 +130,36 @@ class MultiheadAttention(nn.Module):
         d_model: int,
         n_heads: int,
         n_kv_heads: int | None = None,
+        head_dim: int | None = None,
         scheme: AttentionScheme | None,
         causal: bool,
         window: int | None = None,
+        scale: float | None = None,
         bias: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         d_model, n_heads = whole_number("d_model", d_model, least=1), whole_number("n_heads", n_heads, least=1)
         n_kv_heads = n_heads if n_kv_heads is None else whole_number("n_kv_heads", n_kv_heads, least=1)
-        if d_model % n_heads:
-            raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}")
+        if head_dim is None and d_model % n_heads:
+            raise ValueError(f"n_heads: needed a number that divides d_model={d_model}, got {n_heads}; or give head_dim")
+        head_dim = d_model // n_heads if head_dim is None else whole_number("head_dim", head_dim, least=1)
         if n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads: needed a number that divides n_heads={n_heads}, got {n_kv_heads}")
         if scheme is not None and not isinstance(scheme, (QueryKeyScheme, ScoreScheme)):
             hint = ", which acts at the input; give it to TokenAndPositionEmbedding" if isinstance(scheme, InputScheme) else ""
             raise TypeError(f"scheme: needed a query-key scheme, a score scheme or None, got {type(scheme).__name__}{hint}")
-        if isinstance(scheme, QueryKeyScheme) and scheme.head_dim != d_model // n_heads:
-            raise ValueError(f"scheme: needed head_dim={d_model // n_heads} (d_model / n_heads), got {scheme!r}")
+        if isinstance(scheme, QueryKeyScheme) and scheme.head_dim != head_dim:
+            raise ValueError(f"scheme: needed head_dim={head_dim}, got {scheme!r}")
         if isinstance(scheme, ScoreScheme):
-            _check_score_scheme(scheme, n_heads, d_model // n_heads)
+            _check_score_scheme(scheme, n_heads, head_dim)
+        scale = None if scale is None else finite_number("scale", scale)
         if not isinstance(causal, bool):
             raise ValueError(f"causal: needed True or False, got {described(causal)}")
         window = None if window is None else whole_number("window", window, least=1)
         dropout = probability("dropout", dropout)
-        self.d_model, self.n_heads, self.n_kv_heads, self.head_dim = d_model, n_heads, n_kv_heads, d_model // n_heads
-        self.causal, self.window, self.dropout = causal, window, dropout
+        self.d_model, self.n_heads, self.n_kv_heads, self.head_dim = d_model, n_heads, n_kv_heads, head_dim
+        self.causal, self.window, self.scale, self.dropout = causal, window, scale, dropout
         self.scheme = scheme
         self.q = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
         self.k = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
@@ -207,13 +213,14 @@ class MultiheadAttention(nn.Module):
             raise ValueError("cache: needed no context beside it, got both; a context's keys do not grow")
         source, places = (x, positions) if context is None or context_positions is None else (context, context_positions)
         q, k, v = (self._heads(layer(inputs)) for layer, inputs in ((self.q, x), (self.k, source), (self.v, source)))
-        scheme, scale = self.scheme, None
+        scheme, scale = self.scheme, self.scale
         if cache is not None:
             if isinstance(scheme, QueryKeyScheme):
                 at = attention_at(scheme, positions, places, device=x.device) if at is None else at
                 q_at, k_at = checked_at(at, positions, places)
                 q, k = scheme.queries(q, q_at), scheme.keys(k, k_at)
-                scale, scheme = scheme.softmax_scale(self.head_dim), None
+                scale = scheme.softmax_scale(self.head_dim) if scale is None else scale
+                scheme = None
             k, v, places = joined = cache.joined(k, v, places)
             at = None
         attended = attend(
@@ -245,4 +252,4 @@ def _check_score_scheme(scheme: ScoreScheme, n_heads: int, head_dim: int) -> Non
     if scheme.n_heads not in (None, n_heads):
         raise ValueError(f"scheme: needed n_heads={n_heads}, got {scheme!r}")
     if scheme.head_dim not in (None, head_dim):
-        raise ValueError(f"scheme: needed head_dim={head_dim} (d_model / n_heads), got {scheme!r}")
+        raise ValueError(f"scheme: needed head_dim={head_dim}, got {scheme!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import torch
 from torch import nn
@@ -81,6 +81,10 @@ class ScoreScheme(nn.Module, abc.ABC):
     # Whether the bias is made of dot products with q or k: then it carries the softmax scale as q . k does.
     content: bool = False
 
+    def forward(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse to be called on vectors: a score scheme adds to scores, in attention."""
+        raise TypeError(f"{type(self).__name__} acts on attention scores: give it to attend(scheme=...) or MultiheadAttention")
+
     @abc.abstractmethod
     def at(self, q_positions: Positions, k_positions: Positions) -> ScoreAt:
         """Check and keep the two position vectors."""
@@ -103,10 +107,10 @@ class ScoreScheme(nn.Module, abc.ABC):
 
 
 class DistanceScheme(ScoreScheme):
-    """A score scheme that looks at the distance only; it defines one function of the distance and the rest follows."""
+    """A score scheme that looks at the distance only: it has ``n_heads`` and defines ``by_distance`` and ``heads``, no more."""
 
     n_heads: int
-    fractional: bool
+    fractional: bool = True  # whether fractional distances mean something
 
     @abc.abstractmethod
     def by_distance(self, distance: torch.Tensor) -> torch.Tensor:
@@ -129,22 +133,28 @@ class DistanceScheme(ScoreScheme):
         # A compiler fuses the general form, and would compile the Toeplitz view again for every length.
         if _same_step(at) and not torch.compiler.is_compiling():
             return self._of_ranges(at.q_positions, at.k_positions, q.device, exact)[None]
-        distance = distances(at, q.device)
-        bias = self.by_distance(distance.double() if exact else distance)
-        if not exact:
-            bias = bias.float()
+        bias = self._bias_of(distances(at, q.device), exact)
         return bias.transpose(0, 1) if bias.ndim == 4 else bias[None]
 
     def softmax_scale(self, head_dim: int) -> float:
         """Give head_dim^-0.5: the bias leaves the scores' scale alone."""
         return float(head_dim**-0.5)
 
+    def _bias_of(self, distance: torch.Tensor, exact: bool) -> torch.Tensor:
+        """by_distance in float64 or float32; one without its heads would be broadcast over all of them in silence."""
+        asked = distance.double() if exact and self.fractional else distance
+        bias, needed = self.by_distance(asked), (self.n_heads, *distance.shape)
+        if bias.shape != needed:
+            name = type(self).__name__
+            raise ValueError(f"{name}.by_distance: needed [n_heads, ...] = {list(needed)}, got {list(bias.shape)}")
+        return bias.double() if exact else bias.float()
+
     def _of_ranges(self, rows: Any, columns: Any, device: torch.device, exact: bool) -> torch.Tensor:
         """Two ranges with one step make a Toeplitz matrix: Q + K - 1 distances are evaluated, not Q K."""
         height, width = count(rows), count(columns)
         first = columns.start - rows.start - (height - 1) * rows.step
         distance = first + rows.step * torch.arange(height + width - 1, device=device)
-        diagonals = self.by_distance(distance.double() if exact else distance)
+        diagonals = self._bias_of(distance, exact)
         return diagonals.unfold(-1, width, 1).flip(-2)
 
 

@@ -140,6 +140,7 @@ def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_pos
         prefix: put before the names in errors.
 
     Raises:
+        TypeError: if one is neither a range nor a tensor.
         ValueError: if dtype, shape, length, batch or device does not fit.
 
     Example:
@@ -149,6 +150,7 @@ def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_pos
         ValueError: k_positions: needed 3 positions, one a token, got 2
     """
     for name, places, x in (("q_positions", q_positions, q), ("k_positions", k_positions, k)):
+        check(places, name=prefix + name)
         hint = f"; {name[0]} {list(x.shape)} is read as [B, H, T, D]" if count(places) == x.shape[1] else ""
         check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0], hint=hint)
         check_device(prefix + name, places, x)

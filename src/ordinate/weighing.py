@@ -103,11 +103,10 @@ def _plain(
     k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
     with without_autocast(q):
         scores = (q.to(work) * scale) @ k.to(work).mT
-        # In place: a matrix product does not need its result again, and each copy of the scores is as large as they are.
         if bias is not None and bias.dtype == torch.bool:
-            scores = scores.masked_fill_(~four_dims(bias), -math.inf)
+            scores = scores.masked_fill(~four_dims(bias), -math.inf)
         elif bias is not None:
-            scores = scores.add_(four_dims(bias).to(work))
+            scores = scores + four_dims(bias).to(work)
         weights = F.dropout(scores.softmax(-1), dropout)
         out = weights @ v.to(work)
         if added_values is not None:

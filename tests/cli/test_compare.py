@@ -68,7 +68,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Settings:
 def test_defaults_are_all_rows_three_tasks_two_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = prepared(monkeypatch)
     rows = ("nope", "sinusoidal", "learned", "shaw", "t5", "deberta", "alibi", "rope", "gru")
-    assert settings == Settings(("text", "shift", "last"), rows, 2, Budget(length=64, steps=250, multiples=(1, 2, 4, 8)))
+    assert settings == Settings(("text", "shift", "last"), rows, 2, Budget(length=64, steps=220, multiples=(1, 2, 4, 8)))
     assert prepared(monkeypatch, "--task", "order").tasks == ("order",)
 
 
@@ -86,7 +86,7 @@ def test_quick_is_one_seed_and_fewer_steps_unless_given(
 ) -> None:
     settings = prepared(monkeypatch, "--quick", *arguments)
     assert (settings.seeds, settings.budget.steps) == (seeds, steps)
-    assert dataclasses.replace(settings.budget, steps=250) == prepared(monkeypatch).budget
+    assert dataclasses.replace(settings.budget, steps=220) == prepared(monkeypatch).budget
 
 
 def test_word_order_from_the_command_line(
@@ -97,7 +97,7 @@ def test_word_order_from_the_command_line(
     assert main(["compare", "--task", "order", "--schemes", "nope,alibi,gru", "--seeds", "1", "--steps", "4"]) == 0
     assert dict(os.environ) == before
     told = " ".join(capsys.readouterr().out.split())
-    assert told.startswith("3 models: 3 rows x 1 tasks x 1 seeds task")
+    assert told.startswith("3 models: 3 rows x 1 task x 1 seed task")
     for sentence in ("order: Without positions both", "order: Two-way ALiBi knows", "order: Order reaches the vectors of gru."):
         assert told.count(sentence) == 1
     stored = json.loads(Path("compare-report/results.json").read_text())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -79,13 +81,13 @@ def test_every_word_of_the_classes_has_a_russian_one(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--d-model", "10", "--n-heads", "3"], "n_heads: needed a number that divides d_model=10, got 3"),
+        (["--d-model", "10", "--n-heads", "3"], "n_heads: needed an even width a head, d_model / n_heads, got 10 / 3"),
         (["--d-model", "0"], "d_model: needed a whole number >= 1, got 0"),
         (["--n-heads", "-2"], "n_heads: needed a whole number >= 1, got -2"),
-        (["--max-length", "0"], "max_length: needed a whole number >= 1, got 0"),
-        (["--max-length", "1000000000000"], "max_length: needed a whole number from 1 to 1048576, got 1000000000000"),
+        (["--max-length", "0"], "max_length: needed a whole number >= 4, got 0"),
+        (["--max-length", "1000000000000"], "max_length: needed a whole number from 4 to 131072, got 1000000000000"),
         (["--d-model", "3072000000"], "d_model: needed a whole number from 1 to 65536, got 3072000000"),
-        (["--d-model", "9", "--n-heads", "3"], "rotary_dim: needed an even number"),
+        (["--d-model", "9", "--n-heads", "3"], "n_heads: needed an even width a head, d_model / n_heads, got 9 / 3"),
     ],
 )
 def test_sizes_that_do_not_fit_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
@@ -107,3 +109,14 @@ def test_options_that_cannot_be_read_are_refused(capsys: pytest.CaptureFixture[s
 
 def test_long_words_are_not_broken() -> None:
     assert aligned([("a", "bb"), ("abcdef", "x y")], widest=3) == ["a       bb", "------  ---", "abcdef  x y"]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("> /dev/full", "ordinate: could not write (No space left on device)\n"), ("| true", "")]
+)
+def test_output_that_cannot_be_written_is_at_most_one_line(target: str, said: str) -> None:
+    code = "import sys, time; from ordinate.cli.main import main; time.sleep(0.3); sys.exit(main(['schemes', '--json']))"
+    script = f'set -o pipefail; "$0" -c "$1" {target}'
+    done = subprocess.run(["bash", "-c", script, sys.executable, code], capture_output=True, text=True, check=False)
+    assert done.stderr == said
+    assert done.returncode == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lab_tools import SMALL
 
-from ordinate.lab.compare import HELD_OUT_SEED, KEEP_MEMORY, build_task, compare
+from ordinate.lab.compare import HELD_OUT_SEED, KEEP_MEMORY, _ctrl_c_held, build_task, compare
 from ordinate.lab.order import run_order
 from ordinate.lab.results import Comparison, Settings
 from ordinate.lab.tasks import LastTask, ShiftTask
@@ -67,3 +67,20 @@ def test_tasks_are_built_by_name() -> None:
     for name in ("order", "text", "txt"):
         with pytest.raises(ValueError, match=f"unknown task '{name}'; there are text, shift, last"):
             build_task(name, settings, None, 0)
+
+
+def test_ctrl_c_while_the_pool_ends_is_heard_after_it() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    ended = []
+
+    def ending() -> None:
+        with _ctrl_c_held():
+            signal.raise_signal(signal.SIGINT)
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        ending()
+    assert ended == [True]
+    assert signal.getsignal(signal.SIGINT) is before
+    with _ctrl_c_held():
+        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,13 @@ def test_rises_are_the_figures_and_their_numbers() -> None:
     expected = np.array([[mean(task, scheme, 3) - mean(task, scheme, 0) for task in LENGTHS] for scheme in ROWS])
     np.testing.assert_allclose(data.filled(np.nan), expected)
     written = {text.get_position(): text.get_text() for text in panel.texts}
-    assert written == {(column, row): f"{value:+.2f}" for (row, column), value in np.ndenumerate(expected)}
+    near_chance = {"text": math.inf, "shift": 0.8 * math.log(16), "last": 0.8 * math.log(8)}
+    for (row, column), value in np.ndenumerate(expected):
+        unlearned = mean(LENGTHS[column], ROWS[row], 0) > near_chance[LENGTHS[column]]
+        assert written.pop((column, row)) == ("not learned" if unlearned else f"{value:+.2f}")
+        hatched = [patch for patch in panel.patches if patch.get_xy() == (column - 0.5, row - 0.5)]
+        assert [patch.get_hatch() for patch in hatched] == ["///"] * unlearned
+    assert written == {}
     assert [tick.get_text() for tick in panel.get_yticklabels()] == list(ROWS)
     assert [tick.get_text() for tick in panel.get_xticklabels()] == list(LENGTHS)
 

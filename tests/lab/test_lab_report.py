@@ -59,7 +59,7 @@ def test_the_table_of_the_notes_has_every_row() -> None:
         "none; far distances share a vector",
         "relative shift, by content",
         "yes",
-        "0.3123",
+        "0.31",
     ]
 
 
@@ -82,7 +82,7 @@ def test_the_order_section_comes_with_the_task_and_without_it_not() -> None:
     page = Page(render(made))
     heading, *rows = page.rows["order: who bites whom"]
     assert heading == list(ORDER_COLUMNS)
-    assert rows[0] == ["nope", "50%", "65%", "3e-07, none"]
+    assert rows[0] == ["nope", "50%", "65%", "none (3e-07)"]
     assert rows[7] == ["rope", "57%", "79%", "1.25"]
     assert len(rows) == 9
     assert page.items["order: who bites whom"] == order_findings(made)
@@ -95,7 +95,7 @@ def test_a_page_of_word_order_alone_speaks_of_nothing_else() -> None:
     assert headings == ["“Dog bites man” or “man bites dog”?", "order: who bites whom", "The schemes", "How it was made"]
     assert "context length" not in page
     assert "A learned table" not in page
-    assert "word order: 500 steps of 48 sentences, learning rate 0.002" in page
+    assert "word order: 440 steps of 48 sentences, learning rate 0.002" in page
 
 
 def test_what_was_not_run_is_not_explained() -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shlex
 import sys
+from collections.abc import Sized
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 NEEDS = ("matplotlib", "rich", "jinja2")
 DEFAULT_TASKS = ("text", "shift", "last")
-SEEDS, STEPS, QUICK_STEPS = 2, 250, 100
+SEEDS, STEPS, QUICK_STEPS = 2, 220, 100
 LONGEST = 2**15
 FILE_WIDTH = 100  # columns where no terminal says how many it has
 MOST_MODELS = 10_000
@@ -44,7 +45,12 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--tasks", "--task", type=_names, default=DEFAULT_TASKS, help="of text, shift, last, order (default: the first three)"
+        "--tasks",
+        "--task",
+        type=_names,
+        default=DEFAULT_TASKS,
+        help="text: next byte; shift: repeat the token five places back; "
+        "last: read the value written last to a register; order: who bites whom (default: the first three)",
     )
     parser.add_argument(
         "--schemes", type=_names, default=None, help="for example nope,rope,gru; nope is no positions at all (default: all)"
@@ -103,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
         print("ordinate compare: warning: --text has no effect without the text task", file=sys.stderr)
     settings = comparison.settings
     console.print(
-        f"{len(settings.cells())} models: {len(settings.schemes)} rows x {len(settings.tasks)} tasks x {settings.seeds} seeds"
+        f"{len(settings.cells())} models: {_counted(settings.schemes, 'row')} x {_counted(settings.tasks, 'task')} x "
+        + _counted(range(settings.seeds), "seed")
         + (f", trained at {settings.budget.length}, tested up to {settings.budget.longest} tokens" * bool(settings.length_tasks)),
         highlight=False,
     )
@@ -160,6 +167,10 @@ def _prepare(options: argparse.Namespace) -> Comparison:
 def _refuse(reason: str, status: int = 2) -> int:
     print(f"ordinate compare: {reason}", file=sys.stderr)
     return status
+
+
+def _counted(things: Sized, name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _names(text: str) -> tuple[str, ...]:

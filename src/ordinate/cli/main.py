@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 
 import ordinate
@@ -31,6 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without the letter is no reason to lose a run
     try:
         status: int = options.run(options)
+        sys.stdout.flush()
+    except OSError as error:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nothing more can be written where it went)
+        if not isinstance(error, BrokenPipeError):  # its reader has left, as `head` does, and needs no word
+            print(f"ordinate: could not write ({error.strerror or error})", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("\nordinate: stopped", file=sys.stderr)
         return 130

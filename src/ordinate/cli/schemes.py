@@ -81,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"ordinate schemes: {fault}", file=sys.stderr)
         return 2
     if options.json:
+        if options.language != "en":
+            print("ordinate schemes: warning: --language has no effect on --json", file=sys.stderr)
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
         return 0
     said = RUSSIAN if options.language == "ru" else {}

@@ -103,7 +103,7 @@ def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
         held.close()
         raise
     finally:
-        with _deaf_to_ctrl_c():
+        with _ctrl_c_held():
             pool.shutdown(cancel_futures=True)
 
 
@@ -141,6 +141,22 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, heard)
+
+
+@contextmanager
+def _ctrl_c_held() -> Iterator[None]:
+    """Let what must not be torn come to its end, then stop if Ctrl-C came meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    heard = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _progress(fraction: float, elapsed: float, finished: tuple[Cell, ...]) -> Progress:

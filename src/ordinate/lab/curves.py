@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ordinate.lab.order import FORMS
-from ordinate.lab.results import ORDER, TASKS, Comparison, chance, signed
+from ordinate.lab.results import ORDER, TASKS, Comparison, chance, has_not_learned, signed
 
 # Okabe and Ito's palette, told apart by colour-blind readers too; the markers tell the lines apart without colour.
 STYLES = {
@@ -99,14 +99,16 @@ def _panel(panel: Any, *, comparison: Comparison, task: str) -> None:
     panel.set_ylabel("loss on the same targets, nats")
     panel.margins(y=0.12)
     if guess is not None:
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(bottom=-0.03 * panel.get_ylim()[1])
     panel.grid(alpha=0.25)
     panel.spines[["top", "right"]].set_visible(False)
     _label_ends(panel, lengths[-1], labels)
 
 
 def _rises(panel: Any, *, comparison: Comparison) -> None:
-    """Every scheme's rise on every task, as numbers on a warmer or paler ground."""
+    """Every scheme's rise on every task, as numbers on a warmer or paler ground; hatched where there was nothing to lose."""
+    from matplotlib.patches import Rectangle
+
     settings = comparison.settings
     rises = [[comparison.rise(task, scheme) for task in settings.length_tasks] for scheme in settings.schemes]
     shown = [[math.nan if rise is None else rise.mean for rise in row] for row in rises]
@@ -114,6 +116,9 @@ def _rises(panel: Any, *, comparison: Comparison) -> None:
     for row, column in itertools.product(range(len(settings.schemes)), range(len(settings.length_tasks))):
         value = shown[row][column]
         text, color = ("refused", "#555555") if math.isnan(value) else (signed(value), "white" if value > 1.3 else "black")
+        if has_not_learned(comparison, settings.length_tasks[column], settings.schemes[row]):
+            panel.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#e8e8e8", edgecolor="#c4c4c4", hatch="///"))
+            text, color = "not learned", "#555555"
         panel.text(column, row, text, ha="center", va="center", color=color, fontsize=11)
     multiples = settings.budget.multiples
     panel.set_title(f"what {multiples[-1]} times the training length costs: rise from {multiples[0]}x, nats", fontsize=11)
@@ -144,19 +149,31 @@ def _order(panel: Any, *, comparison: Comparison) -> None:
 
 
 def _label_ends(panel: Any, place: float, labels: list[tuple[float, str, str]]) -> None:
-    """Names beside the lines' ends, pushed apart so that they can be read."""
-    gap = 0.055 * (panel.get_ylim()[1] - panel.get_ylim()[0])
-    height = -gap
-    for value, name, color in sorted(labels):
-        height = max(value, height + gap)
+    """Names beside the lines' ends, pushed apart so that they can be read, each tied to its end."""
+    bottom, top = panel.get_ylim()
+    gap = 0.055 * (top - bottom)
+    for (value, name, color), height in zip(sorted(labels), _apart([label[0] for label in sorted(labels)], gap, top), strict=True):
         panel.annotate(
             name,
-            (place, height),
-            xytext=(9, 0),
-            textcoords="offset points",
+            (place, value),
+            xytext=(1.03, height),
+            textcoords=panel.get_yaxis_transform(),
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 3},
             color=color,
             fontsize=10,
             fontweight="bold",
             va="center",
             annotation_clip=False,
         )
+
+
+def _apart(values: list[float], gap: float, top: float) -> list[float]:
+    """Rising heights at least a gap apart and none above the top, each as near to its value as the others let it."""
+    heights = list(values)
+    for index in range(1, len(heights)):
+        heights[index] = max(heights[index], heights[index - 1] + gap)
+    limit = top
+    for index in reversed(range(len(heights))):
+        heights[index] = min(heights[index], limit)
+        limit = heights[index] - gap
+    return heights

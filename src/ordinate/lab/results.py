@@ -18,6 +18,7 @@ from ordinate.lab.train import Outcome
 
 MADE_BY = "ordinate compare"
 RESOLUTION = 0.01  # nats
+NEAR_CHANCE = 0.8
 TASKS = {
     "text": "next byte of held-out text",
     "shift": "repeat the token five places back",
@@ -177,3 +178,18 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
+
+
+def has_not_learned(comparison: Comparison, task: str, scheme: str) -> bool:
+    """Whether a scheme's mean loss at the shortest length is still near chance: then it has nothing to lose at longer ones.
+
+    Args:
+        comparison: as far as it is.
+        task: which task.
+        scheme: the row.
+
+    Returns:
+        True above 80 % of the loss at chance; False for a task without chance.
+    """
+    guess, spread = chance(task), comparison.spread(task, scheme, 0)
+    return guess is not None and spread is not None and spread.mean > NEAR_CHANCE * guess

@@ -32,7 +32,7 @@ class Budget:
     n_heads: int = 4
     batch_size: int = 24
     length: int = 64
-    steps: int = 250
+    steps: int = 220
     learning_rate: float = 5e-3
     multiples: tuple[int, ...] = (1, 2, 4, 8)
     windows: int = 128

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ordinate.lab.order import FORMS
-from ordinate.lab.results import ORDER, Comparison, signed
+from ordinate.lab.results import ORDER, Comparison, has_not_learned, signed
 from ordinate.lab.rows import GRU, Budget, facts_of, site_of
 
 NOTES_COLUMNS = ("scheme", "applied at", "parameters", "maximum length", "encodes", "parallel", "ms a token")
@@ -24,7 +24,7 @@ def notes_row(comparison: Comparison, scheme: str) -> tuple[str, ...]:
     facts, count = facts_of(scheme), comparison.parameters(scheme)
     parameters = facts.parameters if scheme == GRU else "" if count is None else f"{count:,}"
     milliseconds = comparison.milliseconds.get(scheme)
-    speed = "" if milliseconds is None else f"{milliseconds:.4f}"
+    speed = "" if milliseconds is None else f"{milliseconds:.2g}"
     return scheme, site_of(scheme), parameters, facts.max_length, facts.encodes, "no" if scheme == GRU else "yes", speed
 
 
@@ -43,7 +43,7 @@ def order_row(comparison: Comparison, scheme: str) -> tuple[str, ...]:
         return (scheme, *["..."] * (len(ORDER_COLUMNS) - 1))
     means = [sum(outcome.accuracies[form] for outcome in outcomes) / len(outcomes) for form in range(len(FORMS))]
     changed = max(outcome.difference or 0.0 for outcome in outcomes)
-    return scheme, *(f"{mean:.0%}" for mean in means), f"{changed:.2f}" if changed > SAME else f"{changed:.0e}, none"
+    return scheme, *(f"{mean:.0%}" for mean in means), f"{changed:.2f}" if changed > SAME else f"none ({changed:.0e})"
 
 
 def order_findings(comparison: Comparison) -> list[str]:
@@ -113,13 +113,17 @@ def findings(comparison: Comparison, task: str) -> list[str]:
         said.append("One seed was run: how far seeds scatter is not known, so no scheme is called lowest.")
     if len(multiples) > 1:
         said.extend(_rises(comparison, task))
+    unlearned = [scheme for scheme in settings.schemes if has_not_learned(comparison, task, scheme)]
+    if unlearned:
+        said.append(f"Still near chance at {multiples[0]}x, so that longer contexts cost nothing: {', '.join(unlearned)}.")
     return said
 
 
 def _rises(comparison: Comparison, task: str) -> list[str]:
     multiples = comparison.settings.budget.multiples
     rises = {scheme: comparison.rise(task, scheme) for scheme in comparison.settings.schemes}
-    known = sorted((rise.mean, scheme, rise) for scheme, rise in rises.items() if rise is not None)
+    learned = [scheme for scheme in rises if not has_not_learned(comparison, task, scheme)]
+    known = sorted((rise.mean, scheme, rise) for scheme, rise in rises.items() if rise is not None and scheme in learned)
     said = [f"{scheme} refuses {multiples[-1]}x: its table has no rows there." for scheme, rise in rises.items() if rise is None]
     if len(known) > 1 and comparison.settings.seeds > 1 and not known[0][2].overlaps(known[-1][2]):
         least, most = known[0], known[-1]

@@ -48,5 +48,5 @@ def require_name(name: str, known: Collection[str] | None = None) -> str:
     if name in known:
         return name
     near = difflib.get_close_matches(name.lower(), known, n=2)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise ValueError(f"unknown scheme {name!r}; {hint}There are {', '.join(known)}")
+    hint = f"did you mean {' or '.join(map(repr, near))}? There" if near else "there"
+    raise ValueError(f"unknown scheme {name!r}; {hint} are {', '.join(known)}")

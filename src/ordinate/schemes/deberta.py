@@ -20,7 +20,7 @@ import torch
 from ordinate.arguments import call_arguments, fixed
 from ordinate.autocast import without_autocast
 from ordinate.checks import described, whole_number
-from ordinate.fitting import FARTHEST, ScoreAt, check_heads, check_scores, distances, score_at, whole_distances
+from ordinate.fitting import FARTHEST, LARGEST_SPAN, ScoreAt, check_heads, check_scores, distances, score_at, whole_distances
 from ordinate.positions import Positions
 from ordinate.sites import Facts, ScoreScheme
 
@@ -117,6 +117,8 @@ class Deberta(ScoreScheme):
     position_to_content: bool = fixed("position_to_content")
     buckets: int | None = fixed("buckets")
     max_distance: int = fixed("max_distance")
+    span: int = fixed("span")
+    extras: tuple[str, ...] = fixed("extras")
     content = True
 
     def __init__(
@@ -138,7 +140,8 @@ class Deberta(ScoreScheme):
         if not content_to_position and not position_to_content:
             raise ValueError("content_to_position, position_to_content: needed at least one of the two, got neither")
         buckets = None if buckets is None else whole_number("buckets", buckets, least=4)
-        max_distance = whole_number("max_distance", max_distance, least=1 if buckets is None else buckets // 2 + 2, most=FARTHEST)
+        least = 1 if buckets is None else buckets // 2 + 2
+        max_distance = whole_number("max_distance", max_distance, least=least, most=LARGEST_SPAN)
         self.n_heads, self.head_dim, self.buckets, self.max_distance = n_heads, head_dim, buckets, max_distance
         self.content_to_position, self.position_to_content = content_to_position, position_to_content
         self.span = max_distance if buckets is None else buckets

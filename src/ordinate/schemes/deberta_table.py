@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ordinate.arguments import call_arguments
+from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import probability, whole_number
 from ordinate.schemes.learned import INITIAL_STANDARD_DEVIATION
 
@@ -44,6 +44,9 @@ class DebertaTable(nn.Module):
     Reference:
         He et al. 2021, https://arxiv.org/abs/2006.03654, section 3.1
     """
+
+    d_model: int = fixed("d_model")
+    span: int = fixed("span")
 
     def __init__(
         self, *, d_model: int, span: int, layer_norm: bool, layer_norm_epsilon: float = LAYER_NORM_EPSILON, dropout: float = 0.0

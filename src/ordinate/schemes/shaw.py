@@ -19,7 +19,7 @@ from torch import nn
 from ordinate.arguments import call_arguments, fixed
 from ordinate.autocast import without_autocast
 from ordinate.checks import whole_number
-from ordinate.fitting import ScoreAt, check_heads, check_scores, distances, score_at, whole_distances
+from ordinate.fitting import LARGEST_SPAN, ScoreAt, check_heads, check_scores, distances, score_at, whole_distances
 from ordinate.positions import Positions
 from ordinate.schemes.learned import INITIAL_STANDARD_DEVIATION
 from ordinate.sites import Facts, ScoreScheme
@@ -93,7 +93,7 @@ class Shaw(ScoreScheme):
     def __init__(self, *, head_dim: int, max_distance: int, values: bool) -> None:
         super().__init__()
         head_dim = whole_number("head_dim", head_dim, least=1)
-        max_distance = whole_number("max_distance", max_distance, least=1)
+        max_distance = whole_number("max_distance", max_distance, least=1, most=LARGEST_SPAN)
         if not isinstance(values, bool):
             raise ValueError(f"values: needed True or False, got {values!r}")
         self.head_dim, self.max_distance, self.values = head_dim, max_distance, values

@@ -71,6 +71,8 @@ class T5Bias(DistanceScheme):
     bucket(d) = r if r < e, else min(n - 1, e + floor((n - e) log(r / e) / log(max_distance / e))).
 
     One object may serve all layers (T5) or each layer have its own (UMT5): the model decides. The weights start at N(0, 0.02^2).
+    Those of transformers load as they are, ``t5.load_state_dict(attention.relative_attention_bias.state_dict())``, and need
+    scale=1.0 in ``attend`` or ``MultiheadAttention``.
 
     Args:
         n_heads: how many heads.
@@ -124,7 +126,6 @@ class T5Bias(DistanceScheme):
         max_distance = whole_number("max_distance", max_distance, least=exact + 1, most=FARTHEST)
         self.n_heads, self.n_buckets, self.max_distance, self.bidirectional = n_heads, n_buckets, max_distance, bidirectional
         self._borders = bucket_borders(n_buckets, max_distance, bidirectional)
-        self._first_head: int | None = None
         self.weight = nn.Parameter(torch.empty(n_buckets, n_heads))
         self.reset_parameters()
 
@@ -154,21 +155,20 @@ class T5Bias(DistanceScheme):
         return torch.where(distance > 0, rows + self.n_buckets // 2, rows) if self.bidirectional else rows
 
     def by_distance(self, distance: torch.Tensor) -> torch.Tensor:
-        """Give the bias [H, ...]: float64 for float64 distances, else float32."""
-        first = self._first_head
-        weight = self.weight if first is None else self.weight[:, first : first + self.n_heads]
-        bias = F.embedding(self.buckets(distance), weight).movedim(-1, 0)
-        return bias.to(torch.float64 if distance.dtype == torch.float64 else torch.float32)
+        """Give the bias [H, ...]: float64 for float64 distances or weights, else float32."""
+        bias = F.embedding(self.buckets(distance), self.weight).movedim(-1, 0)
+        work = torch.float64 if distance.dtype == torch.float64 else torch.promote_types(self.weight.dtype, torch.float32)
+        return bias.to(work)
 
-    def heads(self, start: int, stop: int) -> T5Bias:
-        """Give the scheme of heads start .. stop - 1. It reads its columns of the same parameter: nothing is copied.
+    def heads(self, start: int, stop: int) -> T5BiasHeads:
+        """Give the scheme of heads start .. stop - 1, which reads its columns of this one's table: nothing is copied.
 
         Args:
             start: first head.
             stop: one past the last head.
 
         Returns:
-            A scheme of stop - start heads whose ``weight`` is this one's, whole; its gradient arrives there.
+            A scheme of stop - start heads; its gradient arrives here, and what is loaded or moved here holds there.
 
         Raises:
             ValueError: if the heads are not there.
@@ -179,22 +179,48 @@ class T5Bias(DistanceScheme):
             >>> half, half.weight is t5.weight
             (T5Bias(n_heads=8, n_buckets=32, max_distance=128, bidirectional=False).heads(4, 8), True)
         """
+        return T5BiasHeads(self, start, stop)
+
+    def extra_repr(self) -> str:
+        """Give the call's arguments."""
+        return call_arguments(
+            n_heads=self.n_heads, n_buckets=self.n_buckets, max_distance=self.max_distance, bidirectional=self.bidirectional
+        )
+
+
+class T5BiasHeads(DistanceScheme):
+    """Some heads of a ``T5Bias``, as a tensor-parallel rank needs them; made by ``T5Bias.heads``.
+
+    It holds the whole scheme and no weights of its own, so it cannot go stale when the whole is loaded, moved or trained.
+
+    Example:
+        >>> T5Bias(n_heads=8, bidirectional=True).heads(2, 4).by_distance(torch.arange(3)).shape
+        torch.Size([2, 3])
+    """
+
+    facts = T5Bias.facts
+    n_heads: int = fixed("n_heads")
+    fractional = False
+
+    def __init__(self, whole: T5Bias, start: int, stop: int) -> None:
+        super().__init__()
+        check_heads(start, stop, whole.n_heads)
+        self.whole, self.start, self.n_heads = whole, start, stop - start
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """The whole's table, [n_buckets, heads of the whole]."""
+        return self.whole.weight
+
+    def by_distance(self, distance: torch.Tensor) -> torch.Tensor:
+        """Give these heads' bias [H, ...]."""
+        return self.whole.by_distance(distance)[self.start : self.start + self.n_heads]
+
+    def heads(self, start: int, stop: int) -> T5BiasHeads:
+        """Give the scheme of heads start .. stop - 1 of these."""
         check_heads(start, stop, self.n_heads)
-        part = T5Bias.__new__(T5Bias)
-        nn.Module.__init__(part)
-        part.n_heads, part.n_buckets = stop - start, self.n_buckets
-        part.max_distance, part.bidirectional = self.max_distance, self.bidirectional
-        part._borders, part._first_head = self._borders, (self._first_head or 0) + start
-        part.weight = self.weight
-        return part.train(self.training)
+        return T5BiasHeads(self.whole, self.start + start, self.start + stop)
 
     def __repr__(self) -> str:
         """Give the call that makes it."""
-        arguments = call_arguments(
-            n_heads=self.weight.shape[1],
-            n_buckets=self.n_buckets,
-            max_distance=self.max_distance,
-            bidirectional=self.bidirectional,
-        )
-        first = self._first_head
-        return f"T5Bias({arguments})" + ("" if first is None else f".heads({first}, {first + self.n_heads})")
+        return f"{self.whole!r}.heads({self.start}, {self.start + self.n_heads})"
