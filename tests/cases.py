@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 import ordinate
+from cases_scaling import SCALED
 from ordinate import reference
 
 FAR = 2**31 - 1
@@ -100,17 +101,18 @@ def _learned(name: str, highest: int, **settings: Any) -> Case:
     )
 
 
-def _rope(name: str, head_dim: int = 8, **settings: Any) -> Case:
+def _rope(name: str, head_dim: int = 8, stretched: list[float] | None = None, **settings: Any) -> Case:
     other = {**settings, "base": 500000.0}
     if "inverse_frequencies" in settings:
         other = {**settings, "inverse_frequencies": tuple(reversed(settings["inverse_frequencies"]))}
     known = ("layout", "base", "rotary_dim", "rotary_start", "inverse_frequencies")
+    told = {key: settings[key] for key in known if key in settings} | ({"inverse_frequencies": stretched} if stretched else {})
     return Case(
         name,
         "rope",
         lambda: ordinate.Rope(head_dim=head_dim, **settings),
         lambda: ordinate.Rope(head_dim=head_dim, **other),
-        lambda x, positions: reference.rope(x, positions, **{key: settings[key] for key in known if key in settings}),
+        lambda x, positions: reference.rope(x, positions, **told),
         head_dim=head_dim,
     )
 
@@ -230,6 +232,7 @@ CASES: dict[str, Case] = {
             _float32_rope,
             phase_error=2.0**-24,
         ),
+        *(_rope(name, **settings) for name, settings in SCALED.items()),
         _alibi("alibi", 4, 2, "paper"),
         _alibi("alibi paper 6", 6, 3, "paper"),
         _alibi("alibi authors 6", 6, 2, "authors"),

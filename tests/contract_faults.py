@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mpmath
 import torch
 
+import contract_faults_scaling as scaling
 import contract_faults_scores as scores
 import ordinate
 from contract_tools import identical, near, refuses
@@ -199,6 +200,14 @@ FAULTS: dict[str, Callable[[], None]] = {
         packed_positions,
         partial_rotary,
         sinusoid_conventions,
+        scaling.yarn_ramp,
+        scaling.llama3_bands,
+        scaling.dynamic_ntk_history,
+        scaling.longrope_switch,
+        scaling.ntk_alpha,
+        scaling.proportional_pairs,
+        scaling.yarn_magnitude,
+        scaling.softmax_is_scaled_apart,
         scores.t5_buckets,
         scores.shaw_rows,
         scores.deberta_third_term,

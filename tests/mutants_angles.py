@@ -27,12 +27,12 @@ def sine_sign_flipped(patch: Patch) -> None:
 
 
 def frequencies_from_head_dim(patch: Patch) -> None:
-    patch.setattr(rope, "_frequencies", lambda base, width, *_: phases.from_base(base, [(2 * i, 11) for i in range(width // 2)]))
+    patch.setattr(rope, "frequencies_of", lambda base, width, *_: phases.from_base(base, [(2 * i, 11) for i in range(width // 2)]))
 
 
 def frequencies_off_by_one(patch: Patch) -> None:
     patch.setattr(
-        rope, "_frequencies", lambda base, width, *_: phases.from_base(base, [(2 * i + 2, width) for i in range(width // 2)])
+        rope, "frequencies_of", lambda base, width, *_: phases.from_base(base, [(2 * i + 2, width) for i in range(width // 2)])
     )
 
 

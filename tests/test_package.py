@@ -21,6 +21,8 @@ ROOT = Path(ordinate.__file__).parent
 # Each imports only from what stands before it (or from its own folder).
 ORDER = (
     "reference",
+    "scaling",
+    "turning",
     "checks",
     "autocast",
     "positions",
@@ -170,6 +172,10 @@ NO_EXAMPLE = {
     "DistanceScheme": "abstract",
     "Frequencies": "made by from_base()",
     "Rotation": "made by Rope.at",
+    "Rule": "abstract",
+    "PairTheory": "made by theory()",
+    "Theory": "made by theory()",
+    "Scaled": "made by a rule's apply",
     "Sight": "made by sight_of()",
     "Facts": "written down by each scheme",
     "Parts": "made by build()",
@@ -238,7 +244,7 @@ def test_constructor_arguments_are_keywords_and_attributes(case: Case) -> None:
 @pytest.mark.parametrize("case", WITH_MODULE, ids=lambda case: case.name.replace(" ", "_"))
 def test_repr_is_the_call(case: Case) -> None:
     scheme = case.make()
-    again = eval(repr(scheme), {name: getattr(ordinate, name) for name in ordinate.__all__})
+    again = eval(repr(scheme), {name: getattr(ordinate, name) for name in ordinate.__all__} | vars(ordinate.scaling))
     assert repr(again) == repr(scheme)
     assert repr(case.other()) != repr(scheme)
     again.load_state_dict(scheme.state_dict())

@@ -1,4 +1,4 @@
-"""reference.py, the other tests' oracle, against numbers and forms that do not come from this library."""
+"""The reference, the other tests' oracle, against numbers and forms that do not come from this library."""
 
 import math
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ordinate import plots as plots
     from ordinate import positions as positions
     from ordinate import reference as reference
+    from ordinate import scaling as scaling
     from ordinate.attention import attend as attend
     from ordinate.attention import attention_at as attention_at
     from ordinate.cache import KeyValueCache as KeyValueCache
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from ordinate.sites import InputScheme as InputScheme
     from ordinate.sites import QueryKeyScheme as QueryKeyScheme
     from ordinate.sites import ScoreScheme as ScoreScheme
+    from ordinate.turning import theory as theory
 
 __version__ = "0.1.0"
 
-_MODULES = ("phases", "plots", "positions", "reference")
+_MODULES = ("phases", "plots", "positions", "reference", "scaling")
 _HOMES = {
     "ALiBi": "schemes.alibi",
     "Deberta": "schemes.deberta",
@@ -59,6 +61,7 @@ _HOMES = {
     "attention_at": "attention",
     "rotate": "rotation",
     "schemes_table": "catalogue",
+    "theory": "turning",
 }
 
 __all__ = [
@@ -86,7 +89,9 @@ __all__ = [
     "positions",
     "reference",
     "rotate",
+    "scaling",
     "schemes_table",
+    "theory",
 ]
 
 

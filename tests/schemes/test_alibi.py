@@ -1,4 +1,4 @@
-"""ALiBi against reference.py's float64 loops, the paper's and the authors' numbers, and hand-made biases."""
+"""ALiBi against the reference's float64 loops, the paper's and the authors' numbers, and hand-made biases."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Deberta against reference.py's float64 loops, the authors' code in NumPy, and whole-number arithmetic."""
+"""Deberta against the reference's float64 loops, the authors' code in NumPy, and whole-number arithmetic."""
 
 from fractions import Fraction
 

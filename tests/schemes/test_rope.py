@@ -1,4 +1,4 @@
-"""Rope against reference.py's float64 loops, numbers typed in, and complex multiplication."""
+"""Rope against the reference's float64 loops, numbers typed in, and complex multiplication."""
 
 import cmath
 import math

@@ -1,4 +1,4 @@
-"""Shaw against reference.py's float64 loops, the paper's figure, and rows counted by hand."""
+"""Shaw against the reference's float64 loops, the paper's figure, and rows counted by hand."""
 
 import numpy as np
 import pytest

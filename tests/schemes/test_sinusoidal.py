@@ -1,4 +1,4 @@
-"""Sinusoidal against reference.py's float64 loops and the numbers of the course note."""
+"""Sinusoidal against the reference's float64 loops and the numbers of the course note."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from ordinate import Sinusoidal, TokenAndPositionEmbedding, reference
 
 LAYOUTS, SPACINGS = ["interleaved", "sin_cos", "cos_sin"], ["open", "closed"]
 FLOAT32 = 3.1e-8  # 0.51 ulp of a float32 just below 1
-# reference.py rounds frequency and angle in float64: a few 2^-53 of the angle, here at most 3000
+# the reference rounds frequency and angle in float64: a few 2^-53 of the angle, here at most 3000
 FLOAT64 = 2e-12
 
 

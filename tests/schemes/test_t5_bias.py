@@ -1,4 +1,4 @@
-"""T5Bias against reference.py's float64 loops, whole-number arithmetic, 50 digits, and the authors' numbers."""
+"""T5Bias against the reference's float64 loops, whole-number arithmetic, 50 digits, and the authors' numbers."""
 
 import itertools
 from fractions import Fraction

@@ -8,7 +8,7 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import compare, plot, schemes
+from ordinate.cli import compare, plot, schemes, theory
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     compare.add_parser(commands)
     plot.add_parser(commands)
     schemes.add_parser(commands)
+    theory.add_parser(commands)
     options = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

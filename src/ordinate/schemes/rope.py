@@ -13,16 +13,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 
 from ordinate import phases as phase_recipes
 from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import described, finite_numbers, whole_number
-from ordinate.phases import Frequencies, Phases
+from ordinate.phases import Phases
 from ordinate.positions import Positions, check, count
 from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
+from ordinate.scaling.rule import Rule
+from ordinate.schemes.rope_settings import frequencies_of, scaled_frequencies, scaling_faults, width_faults
 from ordinate.sites import Facts, QueryKeyScheme
 
 DEFAULT_BASE = 10000.0
@@ -41,6 +43,9 @@ class Rope(QueryKeyScheme):
         rotary_dim: entries that turn, even; all that are left after rotary_start if None.
         rotary_start: first entry that turns.
         inverse_frequencies: w_i in radians a position instead of base, rotary_dim / 2 numbers; float64 values count as exact.
+        scaling: a rule of ``ordinate.scaling`` that changes the frequencies; its float64 values count as exact. Its magnitude
+            multiplies the turned entries of queries and keys, its softmax factor the softmax scale.
+        length: of the sequence, for a rule that needs it; None is any length up to the rule's original one. ``at_length`` sets it.
         phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
         arithmetic: "float32" (turn in float32, round once) or "input" (every step in the input's dtype, as most of transformers).
 
@@ -75,6 +80,8 @@ class Rope(QueryKeyScheme):
     head_dim: int = fixed("head_dim")
     base: float = fixed("base")
     rotary_dim: int = fixed("rotary_dim")
+    scaling: Rule | None = fixed("scaling")
+    length: int | None = fixed("length")
     phases: Phases = fixed("phases")
 
     def __init__(
@@ -86,6 +93,8 @@ class Rope(QueryKeyScheme):
         rotary_dim: int | None = None,
         rotary_start: int = 0,
         inverse_frequencies: Sequence[float] | None = None,
+        scaling: Rule | None = None,
+        length: int | None = None,
         phases: Phases = "exact",
         arithmetic: Arithmetic = "float32",
     ) -> None:
@@ -94,26 +103,62 @@ class Rope(QueryKeyScheme):
         rotary_start = whole_number("rotary_start", rotary_start)
         width = head_dim - rotary_start if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
         given = None if inverse_frequencies is None else finite_numbers("inverse_frequencies", inverse_frequencies)
-        faults = _width_faults(head_dim, width, rotary_start, given)
+        faults = width_faults(head_dim, width, rotary_start, given)
         for name, value, known in (("layout", layout, Layout), ("phases", phases, Phases), ("arithmetic", arithmetic, Arithmetic)):
             if value not in get_args(known):
                 faults.append(f"{name}: needed one of {', '.join(get_args(known))}, got {value!r}")
         if not isinstance(base, (int, float)) or not 0 < base < math.inf:
             faults.append(f"base: needed a positive finite number, got {base!r}")
+        faults += scaling_faults(scaling, length, given)
         if faults:
             raise ValueError("; ".join(faults))
         if given is not None and base != DEFAULT_BASE:
             warnings.warn(f"Rope: base={base} has no effect beside inverse_frequencies", stacklevel=2)
         self.head_dim, self.layout, self.base = head_dim, layout, base
         self.rotary_dim, self.rotary_start, self.phases, self.arithmetic = width, rotary_start, phases, arithmetic
+        self.scaling, self.length = scaling, None if length is None else int(length)
         self._given = given
-        self._frequencies = _frequencies(base, width, given, phases)
+        if scaling is None:
+            self._frequencies, self._magnitude, self._softmax_factor = frequencies_of(base, width, given, phases), 1.0, 1.0
+        else:
+            self._frequencies, self._magnitude, self._softmax_factor = scaled_frequencies(scaling, base, width, length, phases)
         self._made_by = f"{phases} {self._frequencies.fingerprint}"
 
     @property
     def inverse_frequencies(self) -> tuple[float, ...]:
         """Radians a position, one number a pair (float32 values for phases="float32")."""
         return self._frequencies.radians
+
+    @property
+    def magnitude(self) -> float:
+        """Factor of the turned entries of queries and keys; 1 but for YaRN and LongRoPE. ``at`` gives cos and sin without it."""
+        return self._magnitude
+
+    def at_length(self, length: int) -> Rope:
+        """Give the scheme for a sequence of this length, where the scaling rule depends on it.
+
+        Keys that were cached under another length carry other rotations, unless the frequencies are the same: ``returned`` turns
+        them again.
+
+        Args:
+            length: of the whole sequence, prompt and continuation.
+
+        Returns:
+            A scheme; this one if its rule needs no length.
+
+        Raises:
+            ValueError: if length is no whole number >= 1.
+
+        Example:
+            >>> from ordinate.scaling import DynamicNTK
+            >>> rope = Rope(head_dim=8, layout="half", scaling=DynamicNTK(factor=2.0, original_length=4))
+            >>> [round(rope.at_length(n).inverse_frequencies[-1], 7) for n in (4, 8)]
+            [0.001, 0.0003333]
+        """
+        length = whole_number("length", length, least=1)
+        if self.scaling is None or not self.scaling.needs_length:
+            return self
+        return Rope(**{**self._arguments(), "length": length})
 
     def at(self, positions: Positions, *, device: torch.device | str | None = None) -> Rotation:
         """Compute cos and sin of every position and pair, once for all layers with equal settings.
@@ -178,25 +223,61 @@ class Rope(QueryKeyScheme):
                 raise ValueError(f"by: needed a finite distance, got {by}")
             dtype = torch.int64 if isinstance(by, int) else torch.float64
             by = torch.full((keys.shape[sequence_dim],), by, dtype=dtype, device=keys.device)
-        return self._rotate("keys", keys, by, sequence_dim)
+        return self._rotate("keys", keys, by, sequence_dim, pure=True)
+
+    def returned(self, keys: torch.Tensor, positions: Positions, *, turned_by: Rope, sequence_dim: int = -2) -> torch.Tensor:
+        """Turn cached keys again, as this scheme turns them, when they carry another one's rotation and magnitude.
+
+        Args:
+            keys: turned by ``turned_by``.
+            positions: where they are.
+            turned_by: a scheme with the same width and layout, say of another length.
+            sequence_dim: -2 for [B, H, T, D], -3 for [B, T, H, D] and [N, H, D].
+
+        Returns:
+            The keys, up to two roundings as ``keys(raw, positions)`` gives them.
+
+        Shape:
+            as keys
+
+        Raises:
+            ValueError: if the schemes turn other entries.
+
+        Example:
+            >>> from ordinate.scaling import DynamicNTK
+            >>> k, rule = torch.randn(1, 1, 4, 8), DynamicNTK(factor=2.0, original_length=4)
+            >>> short = Rope(head_dim=8, layout="half", scaling=rule)
+            >>> long = short.at_length(9)
+            >>> again = long.returned(short.keys(k, range(4)), range(4), turned_by=short)
+            >>> torch.allclose(again, long.keys(k, range(4)), atol=1e-6)
+            True
+        """
+        entries = ("head_dim", "layout", "rotary_dim", "rotary_start")
+        if not isinstance(turned_by, Rope) or any(getattr(self, name) != getattr(turned_by, name) for name in entries):
+            raise ValueError(f"turned_by: needed a Rope that turns the same entries as {self!r}, got {turned_by!r}")
+        raw = turned_by._rotate("keys", keys, positions, sequence_dim, back=True)
+        return self._rotate("keys", raw, positions, sequence_dim)
 
     def softmax_scale(self, head_dim: int) -> float:
-        """Give head_dim^-0.5."""
-        return float(head_dim**-0.5)
+        """Give head_dim^-0.5, times the scaling rule's softmax factor."""
+        return float(head_dim**-0.5) * self._softmax_factor
 
     def extra_repr(self) -> str:
         """Give the call's arguments."""
-        frequencies = {} if self._given is None else {"inverse_frequencies": self._given}
-        return call_arguments(
-            head_dim=self.head_dim,
-            layout=self.layout,
-            base=self.base,
-            rotary_dim=self.rotary_dim,
-            rotary_start=self.rotary_start,
-            **frequencies,
-            phases=self.phases,
-            arithmetic=self.arithmetic,
-        )
+        return call_arguments(**self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        optional = {"inverse_frequencies": self._given, "scaling": self.scaling, "length": self.length}
+        return {
+            "head_dim": self.head_dim,
+            "layout": self.layout,
+            "base": self.base,
+            "rotary_dim": self.rotary_dim,
+            "rotary_start": self.rotary_start,
+            **{name: value for name, value in optional.items() if value is not None},
+            "phases": self.phases,
+            "arithmetic": self.arithmetic,
+        }
 
     def _cos_sin(
         self, positions: Positions, device: torch.device | str | None, dtype: torch.dtype
@@ -205,7 +286,17 @@ class Rope(QueryKeyScheme):
             return phase_recipes.float32(positions, self._frequencies.radians, device=device)
         return phase_recipes.exact(positions, self._frequencies, device=device, dtype=dtype)
 
-    def _rotate(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> torch.Tensor:
+    def _rotate(
+        self,
+        name: str,
+        x: torch.Tensor,
+        at: Rotation | Positions,
+        sequence_dim: int,
+        *,
+        pure: bool = False,
+        back: bool = False,
+    ) -> torch.Tensor:
+        """Turn; ``pure`` leaves the magnitude out, ``back`` undoes a turn and its magnitude."""
         positions = at.positions if isinstance(at, Rotation) else at
         if isinstance(at, Rotation) and at.made_by != self._made_by:
             raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
@@ -219,6 +310,11 @@ class Rope(QueryKeyScheme):
             cos, sin = at.cos, at.sin
         if cos.device != x.device:
             raise ValueError(f"{name}: needed at made for device {x.device}, got {cos.device}; use rope.at(positions, device=...)")
+        if back:
+            sin = -sin
+        if self._magnitude != 1.0 and not pure:
+            factor = 1.0 / self._magnitude if back else self._magnitude
+            cos, sin = cos * factor, sin * factor
         if cos.ndim == 3 and x.ndim == -sequence_dim:  # positions [1, T] for vectors without a batch
             cos, sin = cos[0], sin[0]
         return rotate(
@@ -247,28 +343,3 @@ def _order_hint(name: str, x: torch.Tensor, positions: Positions, sequence_dim: 
     if count(positions) != x.shape[other]:
         return ""
     return f"; {name} is read as {read}, sequence_dim={other} reads the other order"
-
-
-def _width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...] | None) -> list[str]:
-    faults = []
-    if start > head_dim - 2:
-        faults.append(f"rotary_start: needed room for a pair in head_dim={head_dim}, got {start}")
-    elif width < 2 or width % 2 or start + width > head_dim:
-        faults.append(
-            f"rotary_dim: needed an even number from 2 to {head_dim - start} (head_dim={head_dim}, rotary_start={start}), "
-            f"got {width}; an odd head turns all but its last entry with rotary_dim={max((head_dim - start) // 2 * 2, 2)}"
-        )
-    elif given is not None and len(given) != width // 2:
-        faults.append(f"inverse_frequencies: needed {width // 2} numbers (rotary_dim={width}), got {len(given)}")
-    return faults
-
-
-def _frequencies(base: float, width: int, given: tuple[float, ...] | None, phases: Phases) -> Frequencies:
-    if given is None and phases == "exact":
-        return phase_recipes.from_base(base, [(2 * i, width) for i in range(width // 2)])
-    if given is None:
-        phase_recipes.from_base(base, [])
-        return phase_recipes.from_values(phase_recipes.float32_from_base(base, width))
-    if phases == "float32":
-        given = tuple(torch.tensor(given, dtype=torch.float32, device="cpu").tolist())
-    return phase_recipes.from_values(given)
