@@ -25,7 +25,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "huge alpha": (lambda: rope(scaling=NTK(alpha=1e300)), "NTK scaling: needed a base below 1e"),
     "huge length": (
         lambda: rope(scaling=DynamicNTK(factor=2.0, original_length=4), length=10**300, head_dim=4),
-        "NTK scaling: needed a base below 1e",
+        "length: needed at most 4611686018427387904, got 1000",
     ),
     "base 1": (lambda: rope(scaling=YaRN(**YARN), base=1.0), "YaRN: base: needed a number > 1, got 1"),
     "base 0.5": (lambda: rope(scaling=YaRN(**YARN), base=0.5), "YaRN: base: needed a number > 1, got 0.5"),

@@ -38,8 +38,7 @@ class DynamicNTK(Rule):
         Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.3 (dynamic scaling)
 
     Differs from:
-        transformers: no memory of earlier calls; and its models round the enlarged base to float32, so that even with
-        phases="float32" frequencies beyond original_length can differ by 1.6e-7 of their size.
+        transformers: no memory of earlier calls.
     """
 
     factor: float
@@ -55,10 +54,11 @@ class DynamicNTK(Rule):
 
     def source(self, base: float, width: int, length: int | None) -> tuple[float, int]:
         """Give the enlarged base (the given one for length None or up to original_length), and all pairs."""
-        longer = length is not None and length > self.original_length
-        ratio = self.factor * (length or 0) / self.original_length - (self.factor - 1) if longer else 1.0
-        larger = enlarged(base, ratio, width)
-        return larger if longer else base, width // 2
+        enlarged(base, 1.0, width)  # one pair is refused at any length
+        if length is None or length <= self.original_length:
+            return base, width // 2
+        ratio = (self.factor * length / self.original_length) - (self.factor - 1)
+        return enlarged(base, ratio, width), width // 2
 
     def scale(self, periods: Periods, *, base: float, width: int, length: int | None) -> tuple[Periods, float, float]:  # noqa: ARG002
         """Give 1 / periods; magnitudes are 1."""

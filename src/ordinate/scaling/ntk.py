@@ -76,7 +76,7 @@ def enlarged(base: float, ratio: float, width: int) -> float:
         larger: float = base * ratio ** (width / (width - 2))
     except OverflowError:
         larger = math.inf
-    if larger > LARGEST:
+    if not float(larger) <= LARGEST:
         raise ValueError(
             f"NTK scaling: needed a base below {LARGEST:g}, got {base:g} enlarged {ratio:g} times; take a smaller factor"
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
 from ordinate import phases as phase_recipes
 from ordinate.checks import described
+from ordinate.fitting import FARTHEST
 from ordinate.phases import Frequencies, Phases
 from ordinate.scaling.rule import Rule, whole
 
@@ -40,7 +43,7 @@ def width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...]
     return faults
 
 
-def scaling_faults(scaling: object, length: object, given: tuple[float, ...] | None) -> list[str]:
+def scaling_faults(scaling: object, length: Any, given: tuple[float, ...] | None) -> list[str]:
     """Find what is wrong with a scaling rule and a length.
 
     Args:
@@ -63,7 +66,8 @@ def scaling_faults(scaling: object, length: object, given: tuple[float, ...] | N
     if length is not None:
         if scaling is None:
             faults.append(f"length: needed a scaling rule beside it, got {length!r} alone")
-        faults += whole("length", length, least=1)
+        wrong = whole("length", length, least=1)
+        faults += wrong if wrong or int(length) <= FARTHEST else [f"length: needed at most {FARTHEST}, got {length}"]
     return faults
 
 
@@ -113,11 +117,14 @@ def scaled_frequencies(
         >>> scaled_frequencies(Linear(factor=4.0), 10000.0, 4, None, "exact")[0].radians
         (0.25, 0.0025)
     """
-    base, pairs = scaling.source(base, width, length)
     if phases == "float32":
+        # Models of transformers give the length as a tensor, so that a base made from it is rounded to float32.
+        asked: Any = None if length is None else torch.tensor(length, device="cpu")
+        base, pairs = scaling.source(base, width, asked)
         periods = base ** (torch.arange(0, 2 * pairs, 2, dtype=torch.float32, device="cpu") / width)
         values, magnitude, softmax_factor = scaling.scale(periods.numpy(), base=base, width=width, length=length)
         return phase_recipes.from_values(values.tolist()), magnitude, softmax_factor
+    base, pairs = scaling.source(base, width, length)
     exact = phase_recipes.from_base(base, [(2 * i, width) for i in range(pairs)])
     values, magnitude, softmax_factor = scaling.scale(1.0 / np.array(exact.radians), base=base, width=width, length=length)
     return exact if scaling.only_base else phase_recipes.from_values(values.tolist()), magnitude, softmax_factor
