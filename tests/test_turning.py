@@ -80,13 +80,19 @@ def test_precision_is_that_of_the_dtypes(length: int) -> None:
     assert found.angle_errors["exact"] == pytest.approx(0.51 * 2**-24)
 
 
+def test_exact_angles_are_promised_up_to_2_to_the_48() -> None:
+    for length, bound in ((2**48, pytest.approx(0.51 * 2**-24)), (2**48 + 1, None)):
+        assert theory(base=10000.0, rotary_dim=8, trained=64, length=length).angle_errors["exact"] == bound
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"base": -1.0}, "base: needed a finite number > 0"),
         ({"base": 1.0}, "base: needed a number > 1, got 1"),
         ({"base": float("nan")}, "base: needed a finite number"),
-        ({"rotary_dim": 7}, "rotary_dim: needed an even number, got 7"),
+        ({"rotary_dim": 7}, "rotary_dim: needed an even number up to 65536, got 7"),
+        ({"rotary_dim": 10**9}, "rotary_dim: needed an even number up to 65536, got 1000000000"),
         ({"rotary_dim": 2.0}, "rotary_dim: needed a whole number >= 2"),
         ({"trained": 0, "length": True}, "trained: needed .* got 0; length: needed a whole number >= 1, got True"),
     ],

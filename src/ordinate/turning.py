@@ -15,8 +15,9 @@ from ordinate.scaling.rule import Rule, Scaled, positive, require, whole
 
 # Bits of the significand with the hidden one, and the largest number, of the dtypes that angles are computed in.
 DTYPES = {"float32": (24, 3.4e38), "bfloat16": (8, 3.4e38), "float16": (11, 65504.0)}
-EXACT_ERROR = 2.0**-24 * 0.51
+EXACT_ERROR, EXACT_LENGTH = 2.0**-24 * 0.51, 2**48
 TOLERANCE = 1e-9
+WIDEST = 2**16
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
 
     Returns:
         Every pair, and how many never complete a turn within the trained length, how many reach unseen phases at the length;
-        the rule's magnitudes; per dtype the largest error of an angle at the last position, in radians (None: it overflows), and
+        the rule's magnitudes; per dtype the largest error of an angle at the last position, in radians (None: no bound), and
         how many neighbouring positions share one number there.
 
     Raises:
@@ -74,8 +75,8 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
     """
     faults = positive("base", base) + whole("trained", trained, least=1) + whole("length", length, least=1)
     widths = whole("rotary_dim", rotary_dim, least=2)
-    if not widths and rotary_dim % 2:
-        widths = [f"rotary_dim: needed an even number, got {rotary_dim}"]
+    if not widths and (rotary_dim % 2 or rotary_dim > WIDEST):
+        widths = [f"rotary_dim: needed an even number up to {WIDEST}, got {rotary_dim}"]
     if not faults and base <= 1:
         faults = [f"base: needed a number > 1, got {base}"]
     require("theory", faults + widths)
@@ -89,7 +90,10 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
         unseen=sum(pair.unseen for pair in pairs),
         magnitude=scaled.magnitude,
         softmax_factor=scaled.softmax_factor,
-        angle_errors={"exact": EXACT_ERROR, **{name: _angle_error(name, length, scaled) for name in DTYPES}},
+        angle_errors={
+            "exact": EXACT_ERROR if length <= EXACT_LENGTH else None,
+            **{name: _angle_error(name, length, scaled) for name in DTYPES},
+        },
         merged_positions={name: _merged(name, length) for name in DTYPES},
     )
 

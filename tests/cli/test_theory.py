@@ -68,7 +68,7 @@ def test_a_pair_that_stands_still_has_no_wavelength(capsys: pytest.CaptureFixtur
         ([*PLAIN[1:], "rule=linear", "factor=4", "alpha=2"], "linear: needed settings of factor, got alpha"),
         ([*PLAIN[1:], "rule=linear", "factor=four"], "factor: needed a number, got 'four'"),
         ([*PLAIN[1:], "rule=linear", "factor=1e400"], "Linear: factor: needed a finite number >= 1, got inf"),
-        (["theta=1e4", "head_dim=15", "trained=64", "length=1"], "theory: rotary_dim: needed an even number, got 15"),
+        (["theta=1e4", "head_dim=15", "trained=64", "length=1"], "theory: rotary_dim: needed an even number up to 65536, got 15"),
         (["theta", "head_dim=16"], "needed settings as key=value, got 'theta'"),
         (["theta=", "head_dim=16"], "needed settings as key=value, got 'theta='"),
     ],

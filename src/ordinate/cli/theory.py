@@ -149,7 +149,7 @@ def _lines(found: Theory, arguments: dict[str, Any], rule: Rule | None) -> list[
     names = ("pair", "wavelength", "turns trained", "slowed by", "wavelength now", "turns at length", "")
     rows = [_row(pair) for pair in found.pairs]
     of, length = len(found.pairs), arguments["length"]
-    errors = {name: "overflows" if error is None else f"{error:.1e}" for name, error in found.angle_errors.items()}
+    errors = {name: "no bound" if error is None else f"{error:.1e}" for name, error in found.angle_errors.items()}
     merged = ", ".join(f"{name} {'overflows' if count is None else count}" for name, count in found.merged_positions.items())
     return [
         *aligned([names, *rows]),
