@@ -11,8 +11,9 @@ import sys
 import pytest
 
 from ordinate.catalogue import SchemeRow, schemes_table
+from ordinate.cli.columns import aligned
 from ordinate.cli.main import main
-from ordinate.cli.schemes import RUSSIAN, aligned
+from ordinate.cli.schemes import RUSSIAN
 
 SIZES = ["--d-model", "48", "--n-heads", "4", "--max-length", "20"]
 SMALL = {"d_model": 48, "n_heads": 4, "max_length": 20}

@@ -111,6 +111,7 @@ def test_left_padded_attention(model, side, padded, watched, near):
         out = ours(layer, seen["x"], scheme_of(stack, side == "encoder"), places, places, **rest)
         near(f"T5 {side}, left-padded", out[real], seen["out"][real], BOUND)
         assert (ours(layer, seen["x"], None, places, places, **rest) - seen["out"])[real].abs().max() > 0.1
+        assert (ours(layer, seen["x"], None, places, places, **rest) - seen["out"])[real].abs().max() > 0.1
 
 
 def test_whole_model(model, monkeypatch, near):

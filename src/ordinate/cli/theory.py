@@ -9,6 +9,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ordinate.cli.columns import aligned
+
 if TYPE_CHECKING:
     from ordinate.scaling import Rule
     from ordinate.turning import PairTheory, Theory
@@ -144,8 +146,6 @@ def _finite(value: Any) -> Any:
 
 
 def _lines(found: Theory, arguments: dict[str, Any], rule: Rule | None) -> list[str]:
-    from ordinate.cli.schemes import aligned
-
     names = ("pair", "wavelength", "turns trained", "slowed by", "wavelength now", "turns at length", "")
     rows = [_row(pair) for pair in found.pairs]
     of, length = len(found.pairs), arguments["length"]

@@ -29,7 +29,7 @@ FORMS = ("dog bites man", "dog bites man .")
 HELD_OUT = 0.25
 SPLIT_SEED = 0
 # The budget's steps and rate are those of the longer tasks: few words need smaller ones, and more of them.
-MORE_STEPS, SMALLER_RATE = 2, 0.4
+MORE_STEPS, LARGER_BATCHES, SMALLER_RATE = 2, 2, 0.4
 
 
 class Classifier(nn.Module):
@@ -74,6 +74,23 @@ def sentences(full_stop: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
     return torch.tensor(rows), torch.tensor(classes), pairs.repeat_interleave(2)
 
 
+def order_budget(budget: Budget) -> Budget:
+    """Give the training of this task, from that of the longer ones.
+
+    Args:
+        budget: theirs.
+
+    Returns:
+        More steps of larger batches, at a smaller rate.
+    """
+    return dataclasses.replace(
+        budget,
+        steps=MORE_STEPS * budget.steps,
+        batch_size=LARGER_BATCHES * budget.batch_size,
+        learning_rate=SMALLER_RATE * budget.learning_rate,
+    )
+
+
 def run_order(name: str, budget: Budget, seed: int, report: Callable[[int], None]) -> Outcome:
     """Train and test the classifier on three words, then on three words and a full stop.
 
@@ -87,7 +104,7 @@ def run_order(name: str, budget: Budget, seed: int, report: Callable[[int], None
         Held-out losses and accuracies of both forms, and how far the vectors of exchanged words differ at most.
     """
     started = time.perf_counter()
-    budget = dataclasses.replace(budget, steps=MORE_STEPS * budget.steps, learning_rate=SMALLER_RATE * budget.learning_rate)
+    budget = order_budget(budget)
     steps = itertools.count(1)
     losses, accuracies, differences = [], [], []
     for full_stop in (False, True):
@@ -126,7 +143,7 @@ def _train(
     generator = torch.Generator().manual_seed(seed)
 
     def loss() -> torch.Tensor:
-        rows = torch.randint(len(words), (2 * budget.batch_size,), generator=generator)
+        rows = torch.randint(len(words), (budget.batch_size,), generator=generator)
         return F.cross_entropy(model(words[rows]), classes[rows])
 
     optimise(model, loss, budget, report)

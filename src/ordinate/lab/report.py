@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.lab import curves
+from ordinate.lab.order import order_budget
 from ordinate.lab.results import MADE_BY, ORDER, TASKS, Comparison, Spread, signed, versions
 from ordinate.lab.rows import site_of
 from ordinate.lab.said import NOTES_COLUMNS, ORDER_COLUMNS, beyond_the_table, findings, notes_row, order_findings, order_row
+from ordinate.lab.speed import MOST_TOKENS
 
 RESULTS, CURVES, REPORT = "results.json", "curves.png", "report.html"
 
@@ -85,6 +87,7 @@ def render(comparison: Comparison) -> str:
     return environment.from_string(template).render(
         budget=settings.budget,
         signed=signed,
+        speed_tokens=MOST_TOKENS,
         settings=settings,
         corpus=comparison.corpus,
         table_note=beyond_the_table(settings.budget) if "learned" in settings.schemes else "",
@@ -116,7 +119,15 @@ def _order(comparison: Comparison) -> dict[str, Any] | None:
     if ORDER not in comparison.settings.tasks:
         return None
     rows = [order_row(comparison, scheme) for scheme in comparison.settings.schemes]
-    return {"columns": ORDER_COLUMNS, "rows": rows, "findings": order_findings(comparison)}
+    training = order_budget(comparison.settings.budget)
+    return {
+        "columns": ORDER_COLUMNS,
+        "rows": rows,
+        "findings": order_findings(comparison),
+        "steps": training.steps,
+        "sentences": training.batch_size,
+        "rate": training.learning_rate,
+    }
 
 
 def _cell(spread: Spread | None, first: Spread | None, lowest: bool) -> dict[str, Any]:

@@ -182,11 +182,11 @@ class Rope(QueryKeyScheme):
 
     def queries(self, q: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Turn queries by their positions, given as positions or as ``at``."""
-        return self._rotate("q", q, at, sequence_dim)
+        return self._rotate("q", q, at, sequence_dim, factor=self.magnitude)
 
     def keys(self, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Turn keys by their positions, given as positions or as ``at``."""
-        return self._rotate("k", k, at, sequence_dim)
+        return self._rotate("k", k, at, sequence_dim, factor=self.magnitude)
 
     def forward(
         self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
@@ -195,7 +195,7 @@ class Rope(QueryKeyScheme):
         self._check_vectors("q", q, sequence_dim)
         if not isinstance(at, Rotation):
             at = self.at(at, device=q.device)
-        return self._rotate("q", q, at, sequence_dim), self._rotate("k", k, at, sequence_dim)
+        return self.queries(q, at, sequence_dim=sequence_dim), self.keys(k, at, sequence_dim=sequence_dim)
 
     def shift(self, keys: torch.Tensor, by: float | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Re-turn keys that already carry a rotation, as if their positions were larger by ``by``.
@@ -223,7 +223,7 @@ class Rope(QueryKeyScheme):
                 raise ValueError(f"by: needed a finite distance, got {by}")
             dtype = torch.int64 if isinstance(by, int) else torch.float64
             by = torch.full((keys.shape[sequence_dim],), by, dtype=dtype, device=keys.device)
-        return self._rotate("keys", keys, by, sequence_dim, pure=True)
+        return self._rotate("keys", keys, by, sequence_dim, factor=1.0)
 
     def returned(self, keys: torch.Tensor, positions: Positions, *, turned_by: Rope, sequence_dim: int = -2) -> torch.Tensor:
         """Turn cached keys again, as this scheme turns them, when they carry another one's rotation and magnitude.
@@ -255,8 +255,9 @@ class Rope(QueryKeyScheme):
         entries = ("head_dim", "layout", "rotary_dim", "rotary_start")
         if not isinstance(turned_by, Rope) or any(getattr(self, name) != getattr(turned_by, name) for name in entries):
             raise ValueError(f"turned_by: needed a Rope that turns the same entries as {self!r}, got {turned_by!r}")
-        raw = turned_by._rotate("keys", keys, positions, sequence_dim, back=True)
-        return self._rotate("keys", raw, positions, sequence_dim)
+        back = range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
+        raw = turned_by._rotate("keys", keys, back, sequence_dim, factor=1.0 / turned_by.magnitude)
+        return self._rotate("keys", raw, positions, sequence_dim, factor=self.magnitude)
 
     def softmax_scale(self, head_dim: int) -> float:
         """Give head_dim^-0.5, times the scaling rule's softmax factor."""
@@ -286,17 +287,8 @@ class Rope(QueryKeyScheme):
             return phase_recipes.float32(positions, self._frequencies.radians, device=device)
         return phase_recipes.exact(positions, self._frequencies, device=device, dtype=dtype)
 
-    def _rotate(
-        self,
-        name: str,
-        x: torch.Tensor,
-        at: Rotation | Positions,
-        sequence_dim: int,
-        *,
-        pure: bool = False,
-        back: bool = False,
-    ) -> torch.Tensor:
-        """Turn; ``pure`` leaves the magnitude out, ``back`` undoes a turn and its magnitude."""
+    def _rotate(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int, *, factor: float) -> torch.Tensor:
+        """Turn, and multiply the entries that turn by a factor."""
         positions = at.positions if isinstance(at, Rotation) else at
         if isinstance(at, Rotation) and at.made_by != self._made_by:
             raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
@@ -310,10 +302,7 @@ class Rope(QueryKeyScheme):
             cos, sin = at.cos, at.sin
         if cos.device != x.device:
             raise ValueError(f"{name}: needed at made for device {x.device}, got {cos.device}; use rope.at(positions, device=...)")
-        if back:
-            sin = -sin
-        if self._magnitude != 1.0 and not pure:
-            factor = 1.0 / self._magnitude if back else self._magnitude
+        if factor != 1.0:
             cos, sin = cos * factor, sin * factor
         if cos.ndim == 3 and x.ndim == -sequence_dim:  # positions [1, T] for vectors without a batch
             cos, sin = cos[0], sin[0]
