@@ -16,7 +16,7 @@ from ordinate import SCHEMES, plots, reference
 from ordinate.cli import plot
 from ordinate.cli.main import main
 
-FITTING = [(name, figure) for name, (_, figures) in plot.DRAWN.items() for figure in figures]
+FITTING = [(name, figure) for name, figures in plot.DRAWN.items() for figure in figures]
 
 
 @pytest.fixture

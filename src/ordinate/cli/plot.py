@@ -10,26 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The settings that are drawn, and the figures that fit, the natural one first.
-DRAWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "sinusoidal": ({"d_model": 512}, ("heatmap", "waves", "scores")),
-    "learned": ({"max_length": 512, "d_model": 512}, ("heatmap", "waves", "scores")),
-    "shaw": ({"head_dim": 64, "max_distance": 16, "values": True}, ("bias", "scores")),
-    "t5": ({"n_heads": 3, "bidirectional": True}, ("bias", "scores")),
-    "deberta": (
-        {
-            "n_heads": 12,
-            "head_dim": 64,
-            "content_to_position": True,
-            "position_to_content": True,
-            "buckets": 256,
-            "max_distance": 512,
-        },
-        ("bias",),
-    ),
-    "alibi": ({"n_heads": 8, "slopes": "paper"}, ("bias", "scores")),
-    "rope": ({"head_dim": 64, "layout": "half"}, ("scores",)),
+# The figures that fit a scheme, the natural one first.
+DRAWN = {
+    "sinusoidal": ("heatmap", "waves", "scores"),
+    "learned": ("heatmap", "waves", "scores"),
+    "shaw": ("bias", "scores"),
+    "t5": ("bias", "scores"),
+    "deberta": ("bias",),
+    "alibi": ("bias", "scores"),
+    "rope": ("scores",),
 }
+# Eight heads of 64; three for T5, whose steps would hide each other.
+HEAD_DIM, MAX_LENGTH = 64, 512
+N_HEADS = {"t5": 3}
 FIGURES = ("heatmap", "waves", "bias", "scores")
 # Sixteen dimensions, as the first course note draws them.
 WAVES_WIDTH = 16
@@ -115,7 +108,7 @@ def _prepare(options: argparse.Namespace) -> str:
     name = require_name(options.name)
     if name not in DRAWN:
         raise ValueError(f"{name}: needed a scheme that adds positions, so that there is something to draw; {', '.join(DRAWN)} do")
-    fitting = DRAWN[name][1]
+    fitting = DRAWN[name]
     if options.figure is not None and options.figure not in fitting:
         raise ValueError(f"--figure: needed one that fits {name} ({', '.join(fitting)}), got {options.figure}")
     kind_of(options.out, name="--out")
@@ -128,16 +121,15 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
     import torch
 
     from ordinate import plots
+    from ordinate.catalogue import build
     from ordinate.plots.texts import texts
-    from ordinate.schemes import SCHEMES
 
-    make: Any = SCHEMES[options.name]
-    settings = DRAWN[options.name][0]
-    if figure == "waves":
-        settings = {**settings, "d_model": WAVES_WIDTH}
+    n_heads = N_HEADS.get(options.name, 8)
+    d_model = WAVES_WIDTH if figure == "waves" else HEAD_DIM * n_heads
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        scheme = make(**settings)
+        parts = build(options.name, d_model=d_model, n_heads=n_heads, max_length=MAX_LENGTH, causal=False)
+    scheme: Any = parts.input_scheme or parts.attention_scheme
     asked: dict[str, Any] = {"language": options.language}
     if options.positions is not None and figure == "scores":
         asked["distances"] = options.positions - 1
