@@ -81,7 +81,10 @@ def magnitude_of_all_entries(patch: Patch) -> None:
 
 
 def magnitude_again_in_a_shift(patch: Patch) -> None:
-    wrap(patch, rope.Rope, "_rotate", lambda original, *args, **named: original(*args, **{**named, "pure": False}))
+    def always(original: Any, self: Any, *args: Any, factor: float) -> Any:
+        return original(self, *args, factor=self.magnitude if factor == 1.0 else factor)
+
+    wrap(patch, rope.Rope, "_rotate", always)
 
 
 def softmax_factor_in_cos_and_sin(patch: Patch) -> None:

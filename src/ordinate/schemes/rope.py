@@ -195,7 +195,8 @@ class Rope(QueryKeyScheme):
         self._check_vectors("q", q, sequence_dim)
         if not isinstance(at, Rotation):
             at = self.at(at, device=q.device)
-        return self.queries(q, at, sequence_dim=sequence_dim), self.keys(k, at, sequence_dim=sequence_dim)
+        factor = self.magnitude
+        return self._rotate("q", q, at, sequence_dim, factor=factor), self._rotate("k", k, at, sequence_dim, factor=factor)
 
     def shift(self, keys: torch.Tensor, by: float | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Re-turn keys that already carry a rotation, as if their positions were larger by ``by``.
