@@ -84,10 +84,10 @@ def test_absurd_magnitudes(name: str) -> None:
         (lambda: build(YaRN, truncate=1), ("truncate: needed True or False, got 1",)),
         (lambda: build(YaRN, scales_softmax=None), ("scales_softmax: needed True or False, got None",)),
         (
-            lambda: build(Llama3, low_frequency_factor=4.0),
-            ("high_frequency_factor: needed more than low_frequency_factor=4.0, got 4.0",),
+            lambda: build(Llama3, low_frequency_factor=4.5),
+            ("high_frequency_factor: needed at least low_frequency_factor=4.5, got 4.0",),
         ),
-        (lambda: build(Llama3, low_frequency_factor=5), ("needed more than low_frequency_factor=5, got 4.0",)),
+        (lambda: build(Llama3, low_frequency_factor=5), ("needed at least low_frequency_factor=5, got 4.0",)),
         (lambda: Proportional(proportion=1.5), ("proportion: needed a number in (0, 1], got 1.5",)),
         (lambda: build(LongRoPE, original_length=1), ("original_length: needed a whole number >= 2, got 1",)),
         (lambda: build(LongRoPE, short_magnitude=1.0), ("short_magnitude, long_magnitude: needed both or neither, got one",)),

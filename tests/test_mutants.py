@@ -9,6 +9,7 @@ from torch.autograd.gradcheck import GradcheckError
 import mutants_angles as angles
 import mutants_attention as attention
 import mutants_content as content
+import mutants_reading as reading
 import mutants_scaling as scaling
 import mutants_schemes as schemes
 import mutants_scores as scores
@@ -171,6 +172,7 @@ MUTANTS = (
     *scores.MUTANTS,
     *content.MUTANTS,
     *scaling.MUTANTS,
+    *reading.MUTANTS,
 )
 
 
@@ -215,7 +217,7 @@ def test_every_check_has_a_mutant_that_it_catches() -> None:
 
 def test_every_mutant_is_used() -> None:
     used = {mutant.name for mutant in MUTANTS}
-    for module in (angles, attention, content, scaling, schemes, scores):
+    for module in (angles, attention, content, reading, scaling, schemes, scores):
         own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
         made = {name for name in own if name[0] != "_"}
         assert made <= used, f"no check is named for {made - used}"

@@ -24,6 +24,7 @@ ORDER = (
     "scaling",
     "turning",
     "checks",
+    "resampling",
     "autocast",
     "positions",
     "arguments",
@@ -38,6 +39,7 @@ ORDER = (
     "cache",
     "modules",
     "catalogue",
+    "checkpoints",
     "plots",
     "lab",
     "cli",
@@ -180,6 +182,15 @@ NO_EXAMPLE = {
     "Facts": "written down by each scheme",
     "Parts": "made by build()",
     "SchemeRow": "a row of the table of schemes",
+    **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
+    **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
+    "Entry": "made by read()",
+    "RopeKeys": "a part of the table of model types",
+    "RopeSettings": "made by read_rope()",
+    "RotaryType": "a row of the table of model types",
+    "LayerKind": "made by a policy",
+    "Architecture": "a row of the table of GGUF architectures",
+    "Source": "made by find_source()",
 }
 # Public names through which tensors go.
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}

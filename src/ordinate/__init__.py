@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ordinate import checkpoints as checkpoints
     from ordinate import phases as phases
     from ordinate import plots as plots
     from ordinate import positions as positions
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("phases", "plots", "positions", "reference", "scaling")
+_MODULES = ("checkpoints", "phases", "plots", "positions", "reference", "scaling")
 _HOMES = {
     "ALiBi": "schemes.alibi",
     "Deberta": "schemes.deberta",
@@ -84,6 +85,7 @@ __all__ = [
     "__version__",
     "attend",
     "attention_at",
+    "checkpoints",
     "phases",
     "plots",
     "positions",

@@ -69,6 +69,15 @@ def test_llama3_bands() -> None:
     assert abs(got[-1] - 3.068926e-07) < 6e-14
 
 
+def test_llama3_without_a_blend() -> None:
+    """Llama 4 Scout's numbers: a pair is kept if it turns within the trained length, else divided."""
+    rule = Llama3(factor=16.0, low_frequency_factor=1.0, high_frequency_factor=1.0, original_length=8192)
+    plain, got = reference.rope_frequencies(5e5, 128), applied(rule, 5e5, 128)
+    want = [w if 8192 * w / (2 * math.pi) > 1 else w / 16 for w in plain]
+    same(got, want, 3e-16)
+    assert 0 < sum(a == b for a, b in zip(want, plain, strict=True)) < 64
+
+
 @pytest.mark.parametrize(
     ("width", "original", "fast", "slow", "truncate", "ends"),
     [

@@ -8,7 +8,7 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import compare, plot, schemes, theory
+from ordinate.cli import compare, plot, read, schemes, theory
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compare.add_parser(commands)
     plot.add_parser(commands)
+    read.add_parser(commands)
     schemes.add_parser(commands)
     theory.add_parser(commands)
     options = parser.parse_args(arguments)

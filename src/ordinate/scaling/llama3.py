@@ -21,7 +21,7 @@ class Llama3(Rule):
     Args:
         factor: new length over original length, at least 1.
         low_frequency_factor: pairs with fewer turns in original_length are slowed by the whole factor.
-        high_frequency_factor: pairs with more turns are kept.
+        high_frequency_factor: pairs with more turns are kept; at least low_frequency_factor, and none blends if they are equal.
         original_length: trained length.
 
     Raises:
@@ -46,9 +46,9 @@ class Llama3(Rule):
         faults = positive("factor", self.factor, least=1.0) + whole("original_length", self.original_length, least=1)
         ends = positive("low_frequency_factor", self.low_frequency_factor)
         ends += positive("high_frequency_factor", self.high_frequency_factor)
-        if not ends and self.high_frequency_factor <= self.low_frequency_factor:
+        if not ends and self.high_frequency_factor < self.low_frequency_factor:
             ends = [
-                f"high_frequency_factor: needed more than low_frequency_factor={self.low_frequency_factor}, "
+                f"high_frequency_factor: needed at least low_frequency_factor={self.low_frequency_factor}, "
                 f"got {self.high_frequency_factor}"
             ]
         require("Llama3", faults + ends)
@@ -64,6 +64,8 @@ class Llama3(Rule):
         # A number divided by a tensor is the number times the reciprocal, in torch and so in trained models.
         wavelengths = 1.0 / kept * (2 * math.pi)
         slow, fast = wavelengths > self.original_length / low, wavelengths < self.original_length / high
+        if high == low:  # as Llama 4 Scout has it: nothing is between
+            return np.where(slow, kept / self.factor, kept), 1.0, 1.0
         share = (1.0 / wavelengths * self.original_length - low) / (high - low)
         blended = (1 - share) * kept / self.factor + share * kept
         return np.where(slow, kept / self.factor, np.where(fast, kept, blended)), 1.0, 1.0

@@ -1,0 +1,167 @@
+"""The modules of a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import nn
+
+from ordinate.attention import AttentionScheme, attention_at
+from ordinate.checkpoints import plan as plans
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, QueryScale, RopePlan, StackPlan
+from ordinate.phases import Phases
+from ordinate.positions import Positions, as_tensor
+from ordinate.rotation import Arithmetic
+from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.deberta import Deberta
+from ordinate.schemes.deberta_table import DebertaTable
+from ordinate.schemes.learned import Learned
+from ordinate.schemes.rope import Rope
+from ordinate.schemes.sinusoidal import Sinusoidal
+from ordinate.schemes.t5 import T5Bias
+
+MODULES: dict[type, type[nn.Module]] = {
+    plans.LearnedPlan: Learned,
+    plans.SinusoidalPlan: Sinusoidal,
+    plans.RopePlan: Rope,
+    plans.AlibiPlan: ALiBi,
+    plans.T5Plan: T5Bias,
+    plans.DebertaPlan: Deberta,
+}
+
+
+class BuiltStack(nn.Module):
+    """The schemes of one stack of layers: equal ones are one object, computed once a forward and shared.
+
+    Args:
+        plan: what to build.
+        phases: of rotations, in place of the plan's.
+        arithmetic: of rotations, in place of the plan's.
+
+    Attributes:
+        plan: what was built.
+        input: the input scheme, or None.
+        schemes: the distinct attention schemes.
+        table: relative table that the layers share (DeBERTa), or None.
+
+    Raises:
+        ValueError: if a scheme refuses its numbers.
+
+    Example:
+        >>> from ordinate import checkpoints
+        >>> config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3}
+        >>> built = checkpoints.read(config).build()
+        >>> len(built.layers), len(built.schemes), built.layers[0] is built.layers[2]
+        (3, 1, True)
+        >>> at = built.at(range(5), range(5))
+        >>> at[0] is at[2]
+        True
+    """
+
+    def __init__(self, plan: StackPlan, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> None:
+        super().__init__()
+        wanted = {name: value for name, value in (("phases", phases), ("arithmetic", arithmetic)) if value is not None}
+        by_layer = [_changed(layer.scheme, wanted) for layer in plan.layers]
+        distinct = list(dict.fromkeys(scheme for scheme in by_layer if scheme is not None))
+        self.plan = plan
+        self.input = None if plan.input is None else _module(plan.input)
+        self.schemes = nn.ModuleList(_module(scheme) for scheme in distinct)
+        self.table = None if plan.table is None else DebertaTable(**_arguments(plan.table))
+        self._place = [None if scheme is None else distinct.index(scheme) for scheme in by_layer]
+
+    @property
+    def layers(self) -> list[AttentionScheme | None]:
+        """One scheme a layer, or None."""
+        return [None if place is None else self.schemes[place] for place in self._place]  # type: ignore[misc]
+
+    def at(self, q_positions: Positions, k_positions: Positions, *, device: torch.device | str | None = None) -> list[Any]:
+        """Compute what depends on positions alone, once per distinct scheme.
+
+        Args:
+            q_positions: where the queries are.
+            k_positions: where the keys are.
+            device: the model's device, for ranges.
+
+        Returns:
+            One a layer, for ``attend(at=...)``.
+        """
+        found = [attention_at(scheme, q_positions, k_positions, device=device) for scheme in self.schemes]  # type: ignore[arg-type]
+        return [None if place is None else found[place] for place in self._place]
+
+    def at_length(self, length: int) -> BuiltStack:
+        """Give the stack for a sequence of this length, where a scaling rule depends on it; weights are shared.
+
+        Args:
+            length: of the whole sequence, prompt and continuation.
+
+        Returns:
+            A stack; this one if no rule needs a length.
+
+        Raises:
+            ValueError: if length is no whole number >= 1.
+        """
+        schemes = [scheme.at_length(length) if isinstance(scheme, Rope) else scheme for scheme in self.schemes]
+        if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
+            return self
+        again = BuiltStack.__new__(BuiltStack)
+        nn.Module.__init__(again)
+        again.plan, again.input, again.table, again._place = self.plan, self.input, self.table, self._place
+        again.schemes = nn.ModuleList(schemes)
+        return again.train(self.training)
+
+    def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        """Multiply queries by the layer's factor of their positions; most layers have none.
+
+        Args:
+            layer: its number.
+            q: queries after a rotation.
+            positions: where they are.
+
+        Returns:
+            The queries, in their dtype.
+
+        Shape:
+            q [B, H, T, D], positions [T] or [B, T] -> [B, H, T, D]
+        """
+        rule = self.plan.layers[layer].query_scale
+        return q if rule is None else (q * query_factors(rule, positions, device=q.device)).to(q.dtype)
+
+
+def query_factors(rule: QueryScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
+    """Give 1 + strength log(1 + floor((position + first) / length)).
+
+    Args:
+        rule: strength, length and first.
+        positions: where the queries are.
+        device: where a range's result is made.
+
+    Returns:
+        Factors of queries [B, H, T, D], float32.
+
+    Shape:
+        positions [T] or [B, T] -> [T, 1] or [B, 1, T, 1]
+
+    Example:
+        >>> query_factors(QueryScale(strength=0.1, length=8192, first=1), range(8190, 8192)).flatten().tolist()
+        [1.0, 1.06931471824646]
+    """
+    place = as_tensor(positions, device)
+    steps = ((place.double() + rule.first) / rule.length).floor()
+    factors = (1.0 + rule.strength * steps.log1p()).float()
+    return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
+
+
+def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:
+    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RopePlan) and wanted else scheme
+
+
+def _module(plan: InputPlan | AttentionPlan) -> nn.Module:
+    arguments = _arguments(plan)
+    arguments.pop("table", None)  # tells tables apart; a module is its own
+    return MODULES[type(plan)](**arguments)
+
+
+def _arguments(plan: Any) -> dict[str, Any]:
+    return {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)}

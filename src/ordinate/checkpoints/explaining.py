@@ -1,0 +1,130 @@
+"""A plan in words: every key and what it became, then what each layer does; as text and as plain values for JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from ordinate.checkpoints.fields import short
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
+from ordinate.scaling.rule import Rule
+
+
+def explain(plan: PositionPlan) -> str:
+    """Say where every position-related key came from and what it became, then what each layer does.
+
+    Args:
+        plan: from ``read``.
+
+    Returns:
+        Lines of text.
+
+    Example:
+        >>> from ordinate import checkpoints
+        >>> config = {"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8, "n_positions": 16}
+        >>> print(explain(checkpoints.read(config)).splitlines()[-2])
+        input: learned, max_length=16, d_model=8
+    """
+    lines = [f"{plan.source}: {plan.model_type}", ""]
+    width = max((len(entry.key) for entry in plan.entries), default=0)
+    for entry in plan.entries:
+        absent = entry.value is None and entry.source != plan.source
+        value = "(absent)" if absent else "null" if entry.value is None else short(entry.value)
+        where = "" if entry.source == plan.source else f"  [{entry.source}]"
+        lines.append(f"{entry.key:<{width}}  {value}  ->  {entry.became}{where}")
+    for stack in plan.stacks:
+        lines += ["", *_stack_lines(stack)]
+    lines += ["", *(f"warning: {text}" for text in plan.warnings)] if plan.warnings else []
+    return "\n".join(lines)
+
+
+def as_values(plan: PositionPlan) -> dict[str, Any]:
+    """Give a plan as values that JSON holds.
+
+    Args:
+        plan: from ``read``.
+
+    Returns:
+        Nested dictionaries and lists.
+
+    Example:
+        >>> from ordinate import checkpoints
+        >>> config = {"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8, "n_positions": 16}
+        >>> as_values(checkpoints.read(config))["stacks"][0]["input"]
+        {'scheme': 'learned', 'max_length': 16, 'd_model': 8, 'padding_offset': 0}
+    """
+    found: dict[str, Any] = _plain(plan)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        name = {"rule": type(value).__name__} if isinstance(value, Rule) else {}
+        named = getattr(type(value), "scheme", None)  # a class's own word; a layer has a field of this name
+        scheme = {"scheme": named} if isinstance(named, str) else {}
+        return {**name, **scheme, **{field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    return value if value is None or isinstance(value, (str, bool, int, float)) else repr(value)
+
+
+def _stack_lines(stack: StackPlan) -> Iterator[str]:
+    sight = "looks back only" if stack.causal else "looks both ways"
+    yield f"{stack.name}: {len(stack.layers)} layers, {sight}, longest sequence {stack.max_length or 'not declared'}"
+    yield f"positions: {_counting(stack)}"
+    yield f"input: {'nothing' if stack.input is None else _scheme(stack.input)}"
+    for layer in dict.fromkeys(stack.layers):
+        places = [place for place, other in enumerate(stack.layers) if other == layer]
+        yield f"{'layer' if len(places) == 1 else 'layers'} {_runs(places)}: {_layer(layer)}"
+    if stack.table is not None:
+        yield f"shared table: {_arguments(stack.table)}"
+    if stack.cross_attention is not None:
+        yield f"cross-attention: {_layer(stack.cross_attention)}"
+
+
+def _runs(places: list[int]) -> str:
+    """0-2, 4, 6-8 for 0, 1, 2, 4, 6, 7, 8."""
+    starts = [place for place in places if place - 1 not in places]
+    stops = [place for place in places if place + 1 not in places]
+    return ", ".join(str(start) if start == stop else f"{start}-{stop}" for start, stop in zip(starts, stops, strict=True))
+
+
+def _counting(stack: StackPlan) -> str:
+    ids = stack.position_ids
+    match ids.counted_from:
+        case "mask":
+            return "real tokens are counted, by the attention mask"
+        case "tokens":
+            return f"real tokens are counted, all but padding token {ids.padding_token}"
+        case _:
+            return "0, 1, 2, ... in order, after what is cached"
+
+
+def _layer(layer: LayerPlan) -> str:
+    parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
+    if layer.window is not None:
+        parts.append(f"window {layer.window}")
+    if layer.chunk is not None:
+        parts.append(f"chunks of {layer.chunk}")
+    if layer.query_scale is not None:
+        scale = layer.query_scale
+        place = f"(p + {scale.first})" if scale.first else "p"
+        parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
+    return "; ".join(parts)
+
+
+def _scheme(plan: Any) -> str:
+    return f"{plan.scheme}, {_arguments(plan)}"
+
+
+def _arguments(plan: Any) -> str:
+    shown = []
+    for field in dataclasses.fields(plan):
+        value = getattr(plan, field.name)
+        if value != field.default:
+            text = repr(value) if isinstance(value, Rule) else short(value)
+            shown.append(f"{field.name}={text}")
+    return ", ".join(shown)

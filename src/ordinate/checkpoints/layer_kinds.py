@@ -1,0 +1,267 @@
+"""Which layers turn, and how far each sees: explicit lists, patterns and switches, as each model type reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ordinate.checkpoints.fields import Fields, flag, one_of, row_of, short, whole
+
+WINDOW = ("sliding_window", "sliding_window_size")
+FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerKind:
+    """A layer's type, whether it turns, and how far it sees."""
+
+    kind: str = FULL
+    turns: bool = True
+    window: int | None = None
+    chunk: int | None = None
+
+
+Kinds = list[LayerKind]
+Policy = Callable[[Fields, int], Kinds]
+
+
+def all_alike(fields: Fields, n_layers: int) -> Kinds:
+    """Give layers that turn and see everything.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> len(all_alike(Fields({}, source="mapping", model_type="llama"), 2))
+        2
+    """
+    _refuse_types(fields, n_layers, sliding=False)
+    return [LayerKind()] * n_layers
+
+
+def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
+    """Say that every layer has the window ``sliding_window``.
+
+    Args:
+        default: the window if none is declared.
+        switch: whether ``use_sliding_window`` must turn it on.
+
+    Returns:
+        A policy.
+
+    Example:
+        >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
+        [LayerKind(kind='full_attention', turns=True, window=8, chunk=None)]
+    """
+
+    def read(fields: Fields, n_layers: int) -> Kinds:
+        window = _window(fields, default=default) if not switch or _switched_on(fields) else None
+        _refuse_types(fields, n_layers, sliding=window is not None)
+        return [LayerKind(window=window)] * n_layers
+
+    return read
+
+
+def by_pattern(
+    *,
+    keys: Sequence[str] = (),
+    period: int,
+    full_first: bool = False,
+    window: int,
+    window_keys: Sequence[str] = WINDOW,
+    turns_only_sliding: bool = False,
+) -> Policy:
+    """Say that one layer of each period sees everything and the others have a window, unless ``layer_types`` lists them.
+
+    Args:
+        keys: spellings of the period.
+        period: the period if none is declared.
+        full_first: whether the full layer is the first of its period, not the last.
+        window: default of ``sliding_window``.
+        window_keys: its spellings.
+        turns_only_sliding: whether full layers have no rotation.
+
+    Returns:
+        A policy.
+
+    Example:
+        >>> fields = Fields({}, source="mapping", model_type="gemma2")
+        >>> [layer.window for layer in by_pattern(period=2, window=4096)(fields, 3)]
+        [4096, None, 4096]
+    """
+
+    def read(fields: Fields, n_layers: int) -> Kinds:
+        pattern = None
+        if not fields.has("layer_types") or fields.has(*keys):
+            became = "one layer of each {} sees everything"
+            every = fields.take(keys, whole(least=1), became, default=period) if keys else period
+            full = 0 if full_first else every - 1
+            pattern = [FULL if layer % every == full else SLIDING for layer in range(n_layers)]
+        kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
+        reach = _window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
+        return [
+            LayerKind(kind=kind, window=reach if kind == SLIDING else None, turns=kind == SLIDING or not turns_only_sliding)
+            for kind in kinds
+        ]
+
+    return read
+
+
+def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
+    """Give Qwen's layers: those from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
+        >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
+        [None, 8]
+    """
+    on = _switched_on(fields)
+    window = _window(fields, default=None) if on else None
+    lower = fields.take(("max_window_layers",), whole(), "layers below {} see everything, if windows are on", default=28)
+    pattern = [SLIDING if window is not None and layer >= lower else FULL for layer in range(n_layers)]
+    kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
+    if SLIDING in kinds and window is None:
+        fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
+    return [LayerKind(kind=kind, window=window if kind == SLIDING else None) for kind in kinds]
+
+
+def smollm3(fields: Fields, n_layers: int) -> Kinds:
+    """Give SmolLM3's layers: every fourth has no rotation; those have a window, if windows are on.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> [layer.turns for layer in smollm3(Fields({}, source="mapping", model_type="smollm3"), 4)]
+        [True, True, True, False]
+    """
+    turns = _turning(fields, n_layers)
+    window = _window(fields, default=None) if _switched_on(fields) else None
+    pattern = [FULL if turn or window is None else SLIDING for turn in turns]
+    kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
+    if SLIDING in kinds and window is None:
+        fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
+    return [
+        LayerKind(kind=kind, turns=turn, window=window if kind == SLIDING else None)
+        for kind, turn in zip(kinds, turns, strict=True)
+    ]
+
+
+def llama4(fields: Fields, n_layers: int) -> Kinds:
+    """Give Llama 4's layers: every fourth has no rotation and sees everything; the others see their chunk.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> [layer.chunk for layer in llama4(Fields({}, source="mapping", model_type="llama4_text"), 4)]
+        [8192, 8192, 8192, None]
+    """
+    turns = _turning(fields, n_layers)
+    chunk = None
+    if "attention_chunk_size" not in fields.values or fields.has("attention_chunk_size"):
+        chunk = fields.take(("attention_chunk_size",), whole(least=1), "chunks of {} tokens", default=8192)
+    pattern = [CHUNKED if turn and chunk is not None else FULL for turn in turns]
+    kinds = _types(fields, n_layers, (FULL, CHUNKED), default=pattern)
+    if CHUNKED in kinds and chunk is None:
+        fields.fault("layer_types", "needed attention_chunk_size beside chunked layers, got none")
+    return [
+        LayerKind(kind=kind, turns=turn, chunk=chunk if kind == CHUNKED else None) for kind, turn in zip(kinds, turns, strict=True)
+    ]
+
+
+def two_way(policy: Policy, *, halve: bool) -> Policy:
+    """Say how a window counts where attention looks both ways.
+
+    Args:
+        policy: for one direction.
+        halve: whether the declared number is the width of both directions together.
+
+    Returns:
+        A policy.
+
+    Example:
+        >>> policy = two_way(by_pattern(period=1, full_first=True, window=9), halve=True)
+        >>> policy(Fields({"layer_types": ["sliding_attention"]}, source="mapping", model_type="x"), 1)[0].window
+        5
+    """
+
+    def read(fields: Fields, n_layers: int) -> Kinds:
+        return [
+            layer if layer.window is None or not halve else replace(layer, window=layer.window // 2 + 1)
+            for layer in policy(fields, n_layers)
+        ]
+
+    return read
+
+
+def _switched_on(fields: Fields) -> bool:
+    on = fields.take(("use_sliding_window",), flag, "windows are on: {}", default=False)
+    if not on and fields.has("sliding_window"):
+        fields.used.add("sliding_window")
+        fields.note("sliding_window", fields.values["sliding_window"], "nothing, since use_sliding_window is off")
+    return on
+
+
+def _window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW) -> int | None:
+    """The window; null says there is none, also where the model type has a default."""
+    fields.used.update(keys)
+    if not fields.has(*keys) and (keys[0] in fields.values or default is None):
+        return None
+    return fields.take(keys, whole(least=1), "window of {} tokens", default=default)
+
+
+def _types(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str] | None) -> list[str]:
+    """The listed types, or those that follow from other keys; if both are there they must agree."""
+    fields.used.add("layer_types")
+    if not fields.has("layer_types"):
+        return default or [FULL] * n_layers
+    before = len(fields.faults)
+    listed = list(fields.take(("layer_types",), row_of(one_of(*known), length=n_layers), "types of the layers"))
+    if len(fields.faults) > before:
+        return [FULL] * n_layers
+    return listed
+
+
+def _turning(fields: Fields, n_layers: int) -> list[bool]:
+    """Which layers turn: 1 in ``no_rope_layers`` means that the layer does."""
+    interval = fields.take(("no_rope_layer_interval",), whole(least=1), "every {}th layer has no rotation", default=4)
+    pattern = [(layer + 1) % interval != 0 for layer in range(n_layers)]
+    fields.used.add("no_rope_layers")
+    if not fields.values.get("no_rope_layers"):
+        return pattern
+    before = len(fields.faults)
+    kind = row_of(whole(most=1), length=n_layers)
+    listed = fields.take(("no_rope_layers",), kind, "layers with 0 have no rotation")
+    return pattern if len(fields.faults) > before else [bool(turn) for turn in listed]
+
+
+def _refuse_types(fields: Fields, n_layers: int, *, sliding: bool) -> None:
+    """Some types keep all layers alike: a list that says otherwise cannot be honoured."""
+    if not fields.has("layer_types"):
+        return
+    wanted = (FULL, SLIDING) if sliding else (FULL,)
+    listed = fields.take(("layer_types",), row_of(one_of(*wanted), length=n_layers), "types of the layers")
+    if len(set(listed)) > 1:
+        fields.fault(
+            "layer_types", f"cannot be honoured: {fields.model_type} keeps all layers alike, got {short(sorted(set(listed)))}"
+        )

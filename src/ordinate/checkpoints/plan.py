@@ -1,0 +1,276 @@
+"""What a checkpoint's files say of positions, as plain frozen records: no torch, nothing to run, equal if the numbers are equal.
+
+A model has one stack of layers, or several (encoder and decoder). A stack has one input scheme or none, and for every layer what
+its attention does with positions. ``build()`` makes the modules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ordinate.scaling.rule import Rule
+
+if TYPE_CHECKING:
+    from ordinate.checkpoints.built import BuiltStack
+    from ordinate.phases import Phases
+    from ordinate.positions import Positions
+    from ordinate.rotation import Arithmetic, Layout
+    from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
+
+IdsFrom = Literal["order", "mask", "tokens"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedPlan:
+    """Arguments of ``Learned``."""
+
+    scheme: ClassVar[str] = "learned"
+    max_length: int
+    d_model: int
+    padding_offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinusoidalPlan:
+    """Arguments of ``Sinusoidal``."""
+
+    scheme: ClassVar[str] = "sinusoidal"
+    d_model: int
+    layout: SinusoidLayout
+    spacing: Spacing
+    base: float = 10000.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopePlan:
+    """Arguments of ``Rope``."""
+
+    scheme: ClassVar[str] = "rope"
+    head_dim: int
+    layout: Layout
+    base: float
+    rotary_dim: int
+    rotary_start: int = 0
+    scaling: Rule | None = None
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlibiPlan:
+    """Arguments of ``ALiBi``."""
+
+    scheme: ClassVar[str] = "alibi"
+    n_heads: int
+    slopes: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5Plan:
+    """Arguments of ``T5Bias``, and which table it reads: layers with one number share one."""
+
+    scheme: ClassVar[str] = "t5"
+    n_heads: int
+    n_buckets: int
+    max_distance: int
+    bidirectional: bool
+    table: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebertaPlan:
+    """Arguments of ``Deberta``."""
+
+    scheme: ClassVar[str] = "deberta"
+    n_heads: int
+    head_dim: int
+    content_to_position: bool
+    position_to_content: bool
+    buckets: int | None
+    max_distance: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebertaTablePlan:
+    """Arguments of ``DebertaTable``, which all layers of the stack share."""
+
+    d_model: int
+    span: int
+    layer_norm: bool
+    layer_norm_epsilon: float
+
+
+InputPlan = LearnedPlan | SinusoidalPlan
+AttentionPlan = RopePlan | AlibiPlan | T5Plan | DebertaPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryScale:
+    """Queries are multiplied by 1 + strength log(1 + floor((position + first) / length))."""
+
+    strength: float
+    length: int
+    first: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerPlan:
+    """What one layer's attention does with positions.
+
+    Attributes:
+        scheme: at queries, keys or scores; None for a layer without one (NoPE).
+        softmax_scale: ``attend(scale=)``.
+        window: ``attend(window=)``: keys this far from the query, or farther, are hidden.
+        chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
+        query_scale: factor of the queries by position, after a rotation.
+        kind: the layer type's name in the configuration, as "full_attention".
+    """
+
+    scheme: AttentionPlan | None
+    softmax_scale: float
+    window: int | None = None
+    chunk: int | None = None
+    query_scale: QueryScale | None = None
+    kind: str = "full_attention"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionIds:
+    """How the model counts positions.
+
+    Attributes:
+        counted_from: "order" (0, 1, 2, ..., also over padding, unless the caller gives positions), "mask" (real tokens only, from
+            the attention mask) or "tokens" (real tokens only, those that are not the padding token).
+        padding_token: its id, for "tokens".
+        axes: coordinates a token has.
+    """
+
+    counted_from: IdsFrom = "order"
+    padding_token: int | None = None
+    axes: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackPlan:
+    """One stack of layers.
+
+    Attributes:
+        name: "decoder", "encoder".
+        causal: whether a query sees later keys not.
+        max_length: longest sequence the configuration declares; None if it says nothing.
+        input: scheme at the input, or None.
+        layers: one a layer.
+        position_ids: how positions are counted.
+        table: relative table that the layers share, or None.
+        cross_attention: what attention to another stack does with positions, or None.
+    """
+
+    name: str
+    causal: bool
+    max_length: int | None
+    input: InputPlan | None
+    layers: tuple[LayerPlan, ...]
+    position_ids: PositionIds = PositionIds()
+    table: DebertaTablePlan | None = None
+    cross_attention: LayerPlan | None = None
+
+    def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
+        """Make the modules; equal schemes are one object.
+
+        Args:
+            phases: of rotations, in place of the plan's "float32" (bit for bit what the model computes): "exact".
+            arithmetic: of rotations, in place of the plan's.
+
+        Returns:
+            The input scheme, each layer's scheme and the shared table; weights are drawn, not loaded.
+        """
+        from ordinate.checkpoints.built import BuiltStack
+
+        return BuiltStack(self, phases=phases, arithmetic=arithmetic)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One position-related key: where it stands, its value there, and what it became."""
+
+    key: str
+    value: Any
+    source: str
+    became: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionPlan:
+    """All that a checkpoint's files say of positions, and how it was read.
+
+    Attributes:
+        model_type: as in the table of known types.
+        source: what was read.
+        stacks: one, or encoder and decoder.
+        entries: every position-related key, where it came from and what it became.
+        warnings: keys that change nothing, and what had to be assumed.
+    """
+
+    model_type: str
+    source: str
+    stacks: tuple[StackPlan, ...]
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...]
+
+    def stack(self, name: str | None = None) -> StackPlan:
+        """Give a stack of layers.
+
+        Args:
+            name: "encoder" or "decoder"; not needed if there is one.
+
+        Returns:
+            The stack.
+
+        Raises:
+            ValueError: if there is none of that name, or there are several and none was named.
+        """
+        found = [stack for stack in self.stacks if name in (None, stack.name)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(stack.name for stack in self.stacks)
+        raise ValueError(f"{self.model_type}: needed the name of one stack, plan.stack(name), of {names}, got {name!r}")
+
+    @property
+    def layers(self) -> tuple[LayerPlan, ...]:
+        """What every layer does, for models with one stack."""
+        return self.stack().layers
+
+    @property
+    def input(self) -> InputPlan | None:
+        """The input scheme, for models with one stack."""
+        return self.stack().input
+
+    @property
+    def position_ids(self) -> PositionIds:
+        """How positions are counted, for models with one stack."""
+        return self.stack().position_ids
+
+    def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
+        """Make the modules of a model with one stack; see ``StackPlan.build``."""
+        return self.stack().build(phases=phases, arithmetic=arithmetic)
+
+    def at(self, q_positions: Positions, k_positions: Positions) -> list[Any]:
+        """Compute what depends on positions alone, once per distinct scheme, for models with one stack.
+
+        Builds first: a model keeps ``built = plan.build()`` and calls ``built.at`` in every forward.
+
+        Args:
+            q_positions: where the queries are.
+            k_positions: where the keys are.
+
+        Returns:
+            One a layer, for ``attend(at=...)``; layers with equal schemes share one object.
+        """
+        return self.build().at(q_positions, k_positions)
+
+    def explain(self) -> str:
+        """Say every position-related key, where it came from and what it became, then what each layer does."""
+        from ordinate.checkpoints.explaining import explain
+
+        return explain(self)

@@ -1,0 +1,142 @@
+"""``read``: from a checkpoint's files to a plan of its positions."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ordinate.checkpoints import bias_models, table_models
+from ordinate.checkpoints.fields import Fields, short
+from ordinate.checkpoints.plan import Entry, PositionPlan
+from ordinate.checkpoints.recording import check_leftovers, finished
+from ordinate.checkpoints.rotary_models import read_rotary
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
+from ordinate.checkpoints.sources import Source, find_source
+from ordinate.checkpoints.table_models import Reader
+from ordinate.checkpoints.vocabulary import KNOWN, is_off
+
+SHOWN = 60
+OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
+# Other names of a type: older ones, and types that share its code.
+SAME = {"mt5": "t5", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+# Configurations of several models in one, and the type of their text model where it does not say it itself.
+WHOLES = {"gemma3": "gemma3_text", "llama4": "llama4_text", "mistral3": "mistral"}
+MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
+
+
+def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] = ()) -> PositionPlan:
+    """Read what a checkpoint declares about positions, key by key; nothing is executed and no weight is loaded.
+
+    Every position-related key is honoured, or refused with its name: sources that disagree, keys that this model type cannot
+    honour, unknown rules and keys, and missing ones are listed in one error. What configurations do not say (layout of the pairs,
+    arithmetic, which entries turn) comes from a table by model type.
+
+    Args:
+        source: a mapping, a path to config.json, to a GGUF file or to a folder with one of them, or a transformers configuration.
+        model_type: in place of the configuration's own, for one that has none.
+        ignore: keys to pass over.
+
+    Returns:
+        The plan: ``explain()`` it, or ``build()`` it.
+
+    Raises:
+        ValueError: if something cannot be read or honoured; all of it in one message.
+        OSError: if a file cannot be read.
+
+    Warns:
+        UserWarning: for a key that changes nothing.
+
+    Example:
+        >>> config = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 32,
+        ...           "head_dim": 64, "rope_theta": 500000.0, "max_position_embeddings": 131072,
+        ...           "rope_scaling": {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        ...                            "original_max_position_embeddings": 8192}}
+        >>> plan = read(config)
+        >>> plan.layers[0].scheme.base, plan.layers[0].scheme.scaling.factor, len(plan.layers)
+        (500000.0, 32.0, 16)
+        >>> read({**config, "rope_parameters": {"rope_theta": 10000.0}, "rope_scaling": None})
+        Traceback (most recent call last):
+        ValueError: mapping: rope_parameters.rope_theta = 10000.0 and rope_theta = 500000.0 disagree; remove one of them
+    """
+    plan = _plan(find_source(source), model_type, ignore)
+    for text in plan.warnings:
+        warnings.warn(f"{plan.source}: {text}", stacklevel=2)
+    return plan
+
+
+def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> PositionPlan:
+    if source.gguf is not None:
+        from ordinate.checkpoints.gguf_models import read_gguf
+
+        return read_gguf(source.gguf)
+    values: Mapping[str, Any] = source.values or {}
+    whole_type = _type_of(values, model_type, source.name)
+    inner, prefix, inner_type = _text_part(values, whole_type)
+    reader, kind = _reader(inner_type, inner, source.name)
+    fields = Fields(
+        inner,
+        source=source.name,
+        model_type=inner_type,
+        defaults=kind.defaults if kind is not None else {},
+        prefix=prefix,
+        sizes_given=not prefix,
+    )
+    fields.used |= {"model_type", *ignore}
+    fields.note("model_type", inner_type, "the table of model types: layout, arithmetic and what else no key says")
+    stacks = reader(fields)
+    check_leftovers(fields)
+    if prefix:
+        _check_around(fields, values, source.name)
+    return finished(fields, stacks, inner_type)
+
+
+def _type_of(values: Mapping[str, Any], asked: str | None, name: str) -> str:
+    declared = values.get("model_type")
+    found = asked if asked is not None else declared
+    if not isinstance(found, str) or not found:
+        raise ValueError(f"{name}: model_type: needed one of the known types, got {short(declared)}; say it with model_type=")
+    return found
+
+
+def _text_part(values: Mapping[str, Any], model_type: str) -> tuple[Mapping[str, Any], str, str]:
+    """The text model's configuration, where it stands inside a larger one."""
+    inner = values.get("text_config")
+    if model_type not in WHOLES or not isinstance(inner, Mapping):
+        return values, "", WHOLES.get(model_type, model_type)
+    declared = inner.get("model_type")
+    return inner, "text_config.", declared if isinstance(declared, str) and declared else WHOLES[model_type]
+
+
+def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader, RotaryType | None]:
+    model_type = SAME.get(declared, declared)
+    if model_type == "falcon" and values.get("alibi") is True:
+        return bias_models.falcon_alibi, None
+    if model_type in OTHER_TYPES:
+        return OTHER_TYPES[model_type], None
+    if model_type in ROTARY_TYPES:
+        kind = ROTARY_TYPES[model_type]
+        return lambda fields: (read_rotary(fields, kind),), kind
+    near = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=2, cutoff=0.8)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    known = ", ".join(MODEL_TYPES)
+    raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}known are {known}")
+
+
+def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
+    """Keys beside text_config: the text model does not read them, so they must not say something else."""
+    for key, value in values.items():
+        if not isinstance(key, str) or key not in KNOWN or is_off(value):
+            continue
+        if key in fields.values and fields.values[key] != value:
+            fields.disagree((key, value), (fields.name(key), fields.values[key]))
+        else:
+            fields.warnings.append(f"{key}: changes nothing beside text_config")
+    for key in ("vision_config", "audio_config"):
+        if isinstance(values.get(key), Mapping):
+            fields.entries.append(_unread(key, name))
+
+
+def _unread(key: str, name: str) -> Entry:
+    return Entry(key=key, value=None, source=name, became="not read: the plan is of the text model")

@@ -1,0 +1,68 @@
+"""The end of a reading: keys that nothing read, and one error for all faults."""
+
+from __future__ import annotations
+
+from ordinate.checkpoints.fields import Fields, short
+from ordinate.checkpoints.plan import PositionPlan, StackPlan
+from ordinate.checkpoints.vocabulary import KNOWN, TELLING, is_off, looks_positional
+
+
+def check_leftovers(fields: Fields) -> None:
+    """Look at the keys that nothing read: position-related ones change nothing, or cannot be honoured.
+
+    Args:
+        fields: the configuration, after reading.
+
+    Example:
+        >>> fields = Fields({"alibi": True, "hidden_act": "silu"}, source="mapping", model_type="llama")
+        >>> check_leftovers(fields)
+        >>> fields.faults
+        ['alibi: cannot be honoured: llama reads no such key, got True']
+    """
+    noted = {entry.key for entry in fields.entries}
+    for key, value in fields.values.items():
+        if not isinstance(key, str) or fields.name(key) in noted or not looks_positional(key):
+            continue
+        if is_off(value) or key in fields.used:
+            if value is None or key not in fields.used:
+                fields.note(key, value, "nothing: it is off")
+            continue
+        harmless = key == "partial_rotary_factor" and value == 1
+        if key not in KNOWN:
+            fields.fault(
+                key, f"looks like a key of positions and is unknown, got {short(value)}; if it is not one, pass it in ignore="
+            )
+        elif key in TELLING and not harmless:
+            fields.fault(key, f"cannot be honoured: {fields.model_type} reads no such key, got {short(value)}")
+        else:
+            fields.note(key, value, "nothing")
+            fields.warn(key, f"changes nothing: {fields.model_type} reads no such key")
+
+
+def finished(fields: Fields, stacks: tuple[StackPlan, ...], model_type: str) -> PositionPlan:
+    """Make the plan, or raise all faults at once.
+
+    Args:
+        fields: the record.
+        stacks: what was read.
+        model_type: of the model.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ValueError: if there is a fault.
+
+    Example:
+        >>> finished(Fields({}, source="mapping", model_type="bert"), (), "bert").stacks
+        ()
+    """
+    if fields.faults:
+        raise ValueError(f"{fields.source}: {'; '.join(fields.faults)}")
+    return PositionPlan(
+        model_type=model_type,
+        source=fields.source,
+        stacks=stacks,
+        entries=tuple(fields.entries),
+        warnings=tuple(fields.warnings),
+    )

@@ -1,0 +1,193 @@
+"""Reading a model that turns queries and keys."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ordinate.checkpoints.fields import Fields, flag, number, short, whole
+from ordinate.checkpoints.layer_kinds import LayerKind
+from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.rope_rules import RopeSettings, read_rope
+from ordinate.checkpoints.rotary_types import RotaryType
+from ordinate.scaling import Proportional, YaRN
+
+if TYPE_CHECKING:
+    from ordinate.rotation import Layout
+
+MOST_LAYERS = 10_000
+WIDEST_HEAD = 2**16
+
+
+def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = None) -> StackPlan:
+    """Read a decoder or encoder with rotary embeddings.
+
+    Args:
+        fields: the configuration.
+        kind: what its model type decides.
+        layout: of the weights, where the file stores them otherwise than the model type.
+
+    Returns:
+        The stack; made of stand-ins if ``fields.faults`` has any.
+
+    Example:
+        >>> from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+        >>> config = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32, "rope_theta": 1e6}
+        >>> stack = read_rotary(Fields(config, source="mapping", model_type="llama"), ROTARY_TYPES["llama"])
+        >>> stack.layers[1].scheme.base
+        1000000.0
+    """
+    n_layers = fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
+    max_length = fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
+    head_dim, start, width = _head(fields, kind)
+    shapes = kind.layers(fields, n_layers)
+    labels = [shape.kind for shape in shapes if shape.turns]
+    settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
+    causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
+    _check_values(fields, kind)
+    layout = _layout(fields, kind, layout)
+    schemes = {
+        label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
+        for label, setting in settings.items()
+    }
+    scale = _softmax_scale(fields, kind, head_dim)
+    query_scale = _query_scale(fields, kind, settings)
+    layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
+    return StackPlan(
+        name="decoder" if kind.causal else "encoder", causal=causal, max_length=max_length, input=None, layers=tuple(layers)
+    )
+
+
+def _spelled(kind: RotaryType, key: str) -> tuple[str, ...]:
+    return (key, kind.sizes[key]) if key in kind.sizes else (key,)
+
+
+def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
+    """Width of a head, first entry that may turn, how many may."""
+    if kind.head == "latent":
+        still = fields.take(("qk_nope_head_dim",), whole(most=WIDEST_HEAD), "first {} entries of a head stay")
+        turns = fields.take(("qk_rope_head_dim",), whole(least=2, most=WIDEST_HEAD), "last {} entries of a head turn")
+        _repeated(fields, "qk_head_dim", still + turns, "width of a head {}")
+        _repeated(fields, "head_dim", turns, "what turns of a head {}")
+        return still + turns, still, turns
+    if kind.head == "declared" and (
+        fields.has("head_dim") or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
+    ):
+        head_dim = fields.take(("head_dim",), whole(least=1, most=WIDEST_HEAD), "width of a head {}")
+        return head_dim, 0, head_dim
+    n_heads = fields.size(_spelled(kind, "num_attention_heads"), "{} heads", most=WIDEST_HEAD)
+    hidden = fields.size(_spelled(kind, "hidden_size"), "width {}, divided among the heads")
+    head_dim = max(hidden // n_heads, 1)
+    if not fields.faults and hidden % n_heads:
+        fields.fault("hidden_size", f"needed a multiple of the {n_heads} heads, got {hidden}")
+    if not fields.faults and head_dim > WIDEST_HEAD:
+        fields.fault("hidden_size", f"needed heads of at most {WIDEST_HEAD} entries, got {hidden} / {n_heads}")
+    if kind.head == "divided":
+        _repeated(fields, "head_dim", head_dim, "width of a head {}, as hidden_size / heads")
+    return head_dim, 0, head_dim
+
+
+def _repeated(fields: Fields, key: str, wanted: int, became: str) -> None:
+    """The model derives this number: where a key repeats it, it must be the same."""
+
+    def read(value: object) -> tuple[int, str]:
+        return wanted, "" if value == wanted and not isinstance(value, bool) else f"needed {wanted}, got {short(value)}"
+
+    if fields.has(key):
+        fields.take((key,), read, became)
+
+
+def _check_values(fields: Fields, kind: RotaryType) -> None:
+    for key in kind.idle:
+        if fields.has(key):
+            fields.used.add(key)
+            fields.note(key, fields.values[key], "nothing")
+            fields.warn(key, f"changes nothing: {fields.model_type} reads no such key")
+    for key, allowed in kind.values.items():
+        if fields.has(key):
+            fields.used.add(key)
+            value = fields.values[key]
+            if value in allowed:
+                fields.note(key, value, "as the model type's code has it")
+            else:
+                fields.fault(key, f"cannot be honoured: needed {' or '.join(map(repr, allowed))}, got {short(value)}")
+
+
+def _layout(fields: Fields, kind: RotaryType, stored: Layout | None) -> Layout:
+    """Only DeepSeek-V3's configuration says it."""
+    if kind.says_layout:
+        pairs = fields.take(("rope_interleave",), flag, "interleaved pairs: {}", default=True)
+        return "interleaved" if pairs else "half"
+    return stored or kind.layout
+
+
+def _rope(
+    fields: Fields, kind: RotaryType, setting: RopeSettings, *, layout: Layout, head_dim: int, start: int, width: int
+) -> RopePlan:
+    whole_width = isinstance(setting.rule, Proportional)
+    turning = width if whole_width else int(width * setting.partial)
+    if kind.rotary_dim:
+        turning = fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn")
+    elif kind.rope.partial:
+        _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
+    if not fields.faults and (turning < 2 or turning % 2):
+        fields.faults.append(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
+    return RopePlan(
+        head_dim=head_dim,
+        layout=layout,
+        base=setting.base,
+        rotary_dim=turning,
+        rotary_start=start,
+        scaling=setting.rule,
+        arithmetic=kind.arithmetic,
+    )
+
+
+def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
+    match kind.scale:
+        case "query_pre_attn_scalar":
+            return float(fields.take(("query_pre_attn_scalar",), number(), "softmax scale {}^-0.5") ** -0.5)
+        case "attention_multiplier":
+            return fields.take(("attention_multiplier",), number(), "softmax scale {}")
+        case _:
+            return float(head_dim**-0.5)
+
+
+def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSettings]) -> QueryScale | None:
+    """Ministral 3 scales the queries of all layers, Llama 4 those of layers without a rotation."""
+    if kind.rope.query_scale:
+        setting = next(iter(settings.values()))
+        return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0)
+    if not kind.query_scale:
+        return None
+    on = fields.take(("attn_temperature_tuning",), flag, "queries without rotation grow with the position: {}", default=True)
+    strength = fields.take(("attn_scale",), number(), "by {} times the logarithm", default=0.1)
+    length = fields.take(("floor_scale",), whole(least=1), "of steps of {} tokens", default=8192)
+    return QueryScale(strength=strength, length=length, first=1) if on else None
+
+
+def _layer(
+    shape: LayerKind,
+    schemes: dict[str, RopePlan],
+    settings: dict[str, RopeSettings],
+    scale: float,
+    query_scale: QueryScale | None,
+) -> LayerPlan:
+    rule = settings[shape.kind].rule if shape.turns else None
+    grows = query_scale is not None and (query_scale.first == 0 or not shape.turns)
+    return LayerPlan(
+        scheme=schemes[shape.kind] if shape.turns else None,
+        softmax_scale=_with_rule(scale, rule),
+        window=shape.window,
+        chunk=shape.chunk,
+        query_scale=query_scale if grows else None,
+        kind=shape.kind,
+    )
+
+
+def _with_rule(scale: float, rule: object) -> float:
+    """DeepSeek's softmax factor, multiplied in the order of its models, for the same last bit."""
+    if not isinstance(rule, YaRN) or not rule.scales_softmax or not rule.mscale_all_dim or rule.factor <= 1:
+        return scale
+    strength = 0.1 * rule.mscale_all_dim * math.log(rule.factor) + 1.0
+    return scale * strength * strength
