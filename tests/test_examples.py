@@ -45,14 +45,21 @@ def test_convolutions_know_their_place_only_with_positions() -> None:
 def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 2
-    for block in blocks:
+    assert len(blocks) == 3
+    for block in blocks[:2]:
         exec(block, names)
     assert names["positions"].from_padding_mask(names["mask"]).tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
     x, rope = names["x"], names["rope"]
     alone = [names["attend"](x[:, :, p], x[:, :, p], x[:, :, p], scheme=rope, q_positions=r, k_positions=r, causal=True)
              for p, r in ((slice(0, 3), range(3)), (slice(3, 5), range(2)))]  # fmt: skip
     assert torch.allclose(names["out"], torch.cat(alone, dim=2), atol=1e-6)
+    exec(blocks[2], names)
+    q, k, rope = names["q"], names["k"], names["model"].layers[15]
+    assert (rope.base, rope.scaling.factor, rope.layout, len(names["at"])) == (500000.0, 32.0, "half", 16)
+    turned = rope.queries(q, range(10)) @ rope.keys(k, range(10)).repeat_interleave(4, dim=1).mT / 8
+    hidden = torch.ones(10, 10).triu(1).bool()
+    want = turned.masked_fill(hidden, -torch.inf).softmax(-1) @ names["v"].repeat_interleave(4, dim=1)
+    assert torch.allclose(names["out"], want, atol=1e-5)
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md"])

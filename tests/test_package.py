@@ -126,6 +126,7 @@ def _loaded_after(code: str) -> set[str]:
 def test_import_is_light() -> None:
     assert _loaded_after("import ordinate; dir(ordinate); ordinate.__version__") == set()
     assert _loaded_after("import ordinate; ordinate.reference") == set()
+    assert _loaded_after("from ordinate import checkpoints; checkpoints.read; dir(checkpoints)") == set()
 
 
 def test_a_scheme_needs_torch_only() -> None:
@@ -147,6 +148,19 @@ def test_exported_names_agree() -> None:
         assert value is getattr(sys.modules[home], name, sys.modules[home]), name
     with pytest.raises(AttributeError, match="no attribute 'Rop'"):
         ordinate.Rop  # noqa: B018
+
+
+def test_names_of_checkpoints_agree() -> None:
+    tree = ast.parse((ROOT / "checkpoints" / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    typed = {alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    homes = {name: f"ordinate.checkpoints.{home}" for name, home in ordinate.checkpoints._HOMES.items()}
+    assert typed == homes
+    assert set(homes) == set(ordinate.checkpoints.__all__) == set(dir(ordinate.checkpoints))
+    for name, home in homes.items():
+        assert getattr(ordinate.checkpoints, name) is getattr(sys.modules[home], name)
+    with pytest.raises(AttributeError, match="no attribute 'reed'"):
+        ordinate.checkpoints.reed  # noqa: B018
 
 
 def test_schemes_table_is_what_is_exported() -> None:
@@ -194,7 +208,8 @@ NO_EXAMPLE = {
 }
 # Public names through which tensors go.
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}
-TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows"}
+TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows", "convert_layout", "detect_layout", "resize_table"}
+TENSORS |= {"resize_bias_table", "resample_rows", "compare_frequencies", "query_factors"}
 
 
 def _definitions() -> list[Any]:

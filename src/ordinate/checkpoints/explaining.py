@@ -76,9 +76,11 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
     yield f"{stack.name}: {len(stack.layers)} layers, {sight}, longest sequence {stack.max_length or 'not declared'}"
     yield f"positions: {_counting(stack)}"
     yield f"input: {'nothing' if stack.input is None else _scheme(stack.input)}"
-    for layer in dict.fromkeys(stack.layers):
-        places = [place for place, other in enumerate(stack.layers) if other == layer]
-        yield f"{'layer' if len(places) == 1 else 'layers'} {_runs(places)}: {_layer(layer)}"
+    places: dict[LayerPlan, list[int]] = {}
+    for place, layer in enumerate(stack.layers):
+        places.setdefault(layer, []).append(place)
+    for layer, found in places.items():
+        yield f"{'layer' if len(found) == 1 else 'layers'} {_runs(found)}: {_layer(layer)}"
     if stack.table is not None:
         yield f"shared table: {_arguments(stack.table)}"
     if stack.cross_attention is not None:
@@ -87,8 +89,9 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
 
 def _runs(places: list[int]) -> str:
     """0-2, 4, 6-8 for 0, 1, 2, 4, 6, 7, 8."""
-    starts = [place for place in places if place - 1 not in places]
-    stops = [place for place in places if place + 1 not in places]
+    there = set(places)
+    starts = [place for place in places if place - 1 not in there]
+    stops = [place for place in places if place + 1 not in there]
     return ", ".join(str(start) if start == stop else f"{start}-{stop}" for start, stop in zip(starts, stops, strict=True))
 
 

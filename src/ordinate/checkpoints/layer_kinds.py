@@ -126,10 +126,33 @@ def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
         >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
         [None, 8]
     """
-    on = _switched_on(fields)
-    window = _window(fields, default=None) if on else None
-    lower = fields.take(("max_window_layers",), whole(), "layers below {} see everything, if windows are on", default=28)
-    pattern = [SLIDING if window is not None and layer >= lower else FULL for layer in range(n_layers)]
+    return _switched(fields, n_layers, "layers below {} see everything, if windows are on", lambda layer, border: layer >= border)
+
+
+def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
+    """Give Qwen2-MoE's layers: every other one below ``max_window_layers`` has a window, if ``use_sliding_window`` is on.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 2}
+        >>> fields = Fields(config, source="mapping", model_type="qwen2_moe")
+        >>> [layer.window for layer in every_other_lower_layer_windowed(fields, 3)]
+        [8, None, None]
+    """
+    became = "every other layer below {} has a window, if windows are on"
+    return _switched(fields, n_layers, became, lambda layer, border: layer % 2 == 0 and layer < border)
+
+
+def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
+    window = _window(fields, default=4096) if _switched_on(fields) else None
+    border = fields.take(("max_window_layers",), whole(), became, default=28)
+    pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
     kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
     if SLIDING in kinds and window is None:
         fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
@@ -189,29 +212,20 @@ def llama4(fields: Fields, n_layers: int) -> Kinds:
     ]
 
 
-def two_way(policy: Policy, *, halve: bool) -> Policy:
-    """Say how a window counts where attention looks both ways.
+def both_ways(layers: Kinds) -> Kinds:
+    """Give layers whose declared window is the width of both directions together.
 
     Args:
-        policy: for one direction.
-        halve: whether the declared number is the width of both directions together.
+        layers: as declared.
 
     Returns:
-        A policy.
+        The same, with windows of one direction.
 
     Example:
-        >>> policy = two_way(by_pattern(period=1, full_first=True, window=9), halve=True)
-        >>> policy(Fields({"layer_types": ["sliding_attention"]}, source="mapping", model_type="x"), 1)[0].window
+        >>> both_ways([LayerKind(window=9), LayerKind()])[0].window
         5
     """
-
-    def read(fields: Fields, n_layers: int) -> Kinds:
-        return [
-            layer if layer.window is None or not halve else replace(layer, window=layer.window // 2 + 1)
-            for layer in policy(fields, n_layers)
-        ]
-
-    return read
+    return [layer if layer.window is None else replace(layer, window=layer.window // 2 + 1) for layer in layers]
 
 
 def _switched_on(fields: Fields) -> bool:

@@ -107,11 +107,19 @@ AttentionPlan = RopePlan | AlibiPlan | T5Plan | DebertaPlan
 
 @dataclass(frozen=True, kw_only=True)
 class QueryScale:
-    """Queries are multiplied by 1 + strength log(1 + floor((position + first) / length))."""
+    """Queries are multiplied by 1 + strength log(1 + floor((position + first) / length)).
+
+    Attributes:
+        strength: of the growth.
+        length: of a step.
+        first: what is added to the position.
+        rounded: whether the factor is rounded to the queries' dtype before it multiplies.
+    """
 
     strength: float
     length: int
     first: int
+    rounded: bool
 
 
 @dataclass(frozen=True, kw_only=True)

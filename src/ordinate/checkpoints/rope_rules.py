@@ -171,6 +171,9 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         if repeated != max_length:
             part.disagree((part.name("max_position_embeddings"), repeated), (fields.name("max_position_embeddings"), max_length))
         original = _original(fields, part)
+    if keys.scales_softmax and kind not in ("default", "yarn") and part.has("mscale_all_dim"):
+        part.used.add("mscale_all_dim")
+        part.fault("mscale_all_dim", f"cannot be honoured beside the rule {kind}, needed yarn")
     _leftovers(part, kind)
     if rule is not None and not _faulty(part):
         rule = _tried(part, rule, base, width if kind == "proportional" else int(width * partial))

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields, flag, number, short, whole
-from ordinate.checkpoints.layer_kinds import LayerKind
+from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_rules import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
@@ -41,9 +41,10 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     max_length = fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
+    causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
+    shapes = shapes if causal else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
     settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
-    causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
     schemes = {
@@ -157,13 +158,13 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
     """Ministral 3 scales the queries of all layers, Llama 4 those of layers without a rotation."""
     if kind.rope.query_scale:
         setting = next(iter(settings.values()))
-        return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0)
+        return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0, rounded=True)
     if not kind.query_scale:
         return None
     on = fields.take(("attn_temperature_tuning",), flag, "queries without rotation grow with the position: {}", default=True)
     strength = fields.take(("attn_scale",), number(), "by {} times the logarithm", default=0.1)
     length = fields.take(("floor_scale",), whole(least=1), "of steps of {} tokens", default=8192)
-    return QueryScale(strength=strength, length=length, first=1) if on else None
+    return QueryScale(strength=strength, length=length, first=1, rounded=False) if on else None
 
 
 def _layer(

@@ -6,20 +6,20 @@ Layout, arithmetic and slice are in no configuration, but for a few keys. The te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinate.checkpoints.layer_kinds import (
     Policy,
     all_alike,
     by_pattern,
+    every_other_lower_layer_windowed,
     llama4,
     smollm3,
-    two_way,
     upper_layers_windowed,
     windowed,
 )
-from ordinate.checkpoints.rope_rules import RopeKeys
+from ordinate.checkpoints.rope_rules import TYPES, RopeKeys
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
@@ -34,7 +34,7 @@ class RotaryType:
 
     Attributes:
         layout: which entries make a pair.
-        arithmetic: "input" (every step in the activations' dtype) or "float32" (rounded once).
+        arithmetic: "input" (every step in the activations' dtype), "float32" (rounded once) or "mixed" (cos and sin rounded, too).
         rope: how the settings are spelled.
         layers: which layers turn, and how far they see.
         head: width of a head: "declared" (head_dim, else hidden_size / heads), "divided" (hidden_size / heads, head_dim is not
@@ -45,7 +45,7 @@ class RotaryType:
         sizes: other spellings of sizes.
         values: keys that must have one of these values where they are there: other code would be needed.
         idle: keys that its published configurations have and its code does not read.
-        bidirectional: whether ``use_bidirectional_attention`` is read.
+        bidirectional: whether ``use_bidirectional_attention`` is read; a window then counts both ways together.
         rotary_dim: whether the width that turns is declared as ``rotary_dim``.
         says_layout: whether ``rope_interleave`` declares the layout.
         query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
@@ -69,6 +69,7 @@ class RotaryType:
 
 
 PARTIAL = ("partial_rotary_factor",)
+CUT_HEADS = tuple(name for name in TYPES if name != "proportional")  # code that cuts the head by the share, whatever turns
 GPT = {
     "num_hidden_layers": "n_layer",
     "num_attention_heads": "n_head",
@@ -99,15 +100,14 @@ ROTARY_TYPES: dict[str, RotaryType] = {
     ),
     "mixtral": RotaryType(layers=windowed(), rope=RopeKeys(base=1e6), defaults={"max_position_embeddings": 131072}),
     "qwen2": RotaryType(layers=upper_layers_windowed, defaults={"max_position_embeddings": 32768}),
-    "qwen2_moe": RotaryType(layers=upper_layers_windowed, defaults={"max_position_embeddings": 32768}),
+    "qwen2_moe": RotaryType(layers=every_other_lower_layer_windowed, defaults={"max_position_embeddings": 32768}),
     "qwen3": RotaryType(layers=upper_layers_windowed, defaults={"max_position_embeddings": 32768, "head_dim": 128}),
-    "qwen3_moe": RotaryType(layers=windowed(switch=True), defaults={"max_position_embeddings": 32768}),
-    "gemma": RotaryType(defaults={"max_position_embeddings": 8192, "head_dim": 256}, bidirectional=True),
+    "qwen3_moe": RotaryType(layers=windowed(default=4096, switch=True), defaults={"max_position_embeddings": 32768}),
+    "gemma": RotaryType(defaults={"max_position_embeddings": 8192, "head_dim": 256}),
     "gemma2": RotaryType(
         layers=by_pattern(period=2, window=4096),
         scale="query_pre_attn_scalar",
         defaults={"max_position_embeddings": 8192, "head_dim": 256, "query_pre_attn_scalar": 256},
-        bidirectional=True,
     ),
     "gemma3_text": RotaryType(
         layers=GEMMA3_LAYERS,
@@ -124,7 +124,9 @@ ROTARY_TYPES: dict[str, RotaryType] = {
         bidirectional=True,
     ),
     "phi": RotaryType(
-        head="divided", rope=RopeKeys(partial=PARTIAL, default_partial=0.5), defaults={"max_position_embeddings": 2048}
+        head="divided",
+        rope=RopeKeys(partial=PARTIAL, default_partial=0.5, types=CUT_HEADS),
+        defaults={"max_position_embeddings": 2048},
     ),
     "phi3": RotaryType(
         layers=windowed(),
@@ -137,7 +139,7 @@ ROTARY_TYPES: dict[str, RotaryType] = {
         defaults={"max_position_embeddings": 2048},
     ),
     "gptj": GPTJ,
-    "codegen": GPTJ,
+    "codegen": replace(GPTJ, arithmetic="float32"),
     "falcon": RotaryType(
         head="divided",
         sizes={"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "hidden_size": "n_embed"},
@@ -150,13 +152,13 @@ ROTARY_TYPES: dict[str, RotaryType] = {
     ),
     "cohere": RotaryType(
         layout="interleaved",
-        arithmetic="float32",
+        arithmetic="mixed",
         rope=RopeKeys(base=500000.0),
         defaults={"max_position_embeddings": 8192},
     ),
     "cohere2": RotaryType(
         layout="interleaved",
-        arithmetic="float32",
+        arithmetic="mixed",
         head="divided",
         layers=by_pattern(keys=("sliding_window_pattern",), period=4, window=4096, turns_only_sliding=True),
         defaults={"max_position_embeddings": 8192},
@@ -209,20 +211,17 @@ ROTARY_TYPES: dict[str, RotaryType] = {
     ),
     "stablelm": RotaryType(
         head="divided",
-        rope=RopeKeys(partial=("partial_rotary_factor", "rope_pct"), default_partial=0.25),
+        rope=RopeKeys(partial=("partial_rotary_factor", "rope_pct"), default_partial=0.25, types=CUT_HEADS),
         defaults={"max_position_embeddings": 4096},
     ),
     "starcoder2": RotaryType(layers=windowed(), defaults={"max_position_embeddings": 4096}),
     "granite": RotaryType(scale="attention_multiplier", defaults={"max_position_embeddings": 2048, "attention_multiplier": 1.0}),
     "modernbert": RotaryType(
-        arithmetic="float32",
+        arithmetic="mixed",
         head="divided",
         causal=False,
-        layers=two_way(
-            by_pattern(
-                keys=("global_attn_every_n_layers",), period=3, full_first=True, window=128, window_keys=("local_attention",)
-            ),
-            halve=True,
+        layers=by_pattern(
+            keys=("global_attn_every_n_layers",), period=3, full_first=True, window=128, window_keys=("local_attention",)
         ),
         rope=RopeKeys(
             theta=("global_rope_theta",), local_theta=("local_rope_theta",), base=160000.0, local_base=1e4, per_type=True

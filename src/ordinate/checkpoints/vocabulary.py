@@ -38,6 +38,7 @@ TELLING = {
     "rotary_pct",
     "rotary_value",
     "swa_rope_theta",
+    "use_bidirectional_attention",
     "use_mem_rope",
     "use_rotary_embedding",
 }
@@ -76,7 +77,6 @@ OTHERS = {
     "sliding_window",
     "sliding_window_pattern",
     "sliding_window_size",
-    "use_bidirectional_attention",
     "use_sliding_window",
 }
 KNOWN = TELLING | OTHERS

@@ -9,7 +9,7 @@ off by two rows with no error. What happens past the end differs too: an error, 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +19,11 @@ from ordinate.arguments import call_arguments
 from ordinate.checks import one_of, probability, whole_number
 from ordinate.fitting import as_rows, check_tokens
 from ordinate.positions import Positions, as_tensor, check, count, ends
+from ordinate.resampling import LengthMethod, resample_rows
 from ordinate.sites import Facts, InputScheme
 
 Overflow = Literal["error", "wrap", "clamp"]
+Resizing = LengthMethod | Literal["extend"]
 
 INITIAL_STANDARD_DEVIATION = 0.02
 
@@ -110,15 +112,59 @@ class Learned(InputScheme):
         total = (x + as_rows(self.at(positions, device=x.device), x)).to(x.dtype)
         return F.dropout(total, self.dropout, self.training)
 
+    def resize(self, new_max_length: int, *, method: Resizing) -> Learned:
+        """Give a new scheme for another number of positions; this one stays as it is.
+
+        Rows for padding are kept. Only "extend" and "truncate" leave the vectors of old positions what they were; "linear" and
+        "nearest" move all of them, so that a model has to be trained a little to read them again.
+
+        Args:
+            new_max_length: usable positions wanted.
+            method: "extend" (old rows as they are, new ones drawn as ``reset_parameters`` draws them), "truncate" (the first rows),
+                "linear" (between neighbouring rows, row p at (p + 1/2) old / new - 1/2), or "nearest". No default: what the new
+                rows mean is the caller's choice.
+
+        Returns:
+            A scheme with the same other arguments, dtype, device, ``requires_grad`` and mode.
+
+        Raises:
+            ValueError: if the length or the method is none of these, or the method cannot reach the length.
+
+        Example:
+            >>> scheme = Learned(max_length=512, d_model=8, padding_offset=2)
+            >>> longer = scheme.resize(1024, method="extend")
+            >>> longer.weight.shape, torch.equal(longer.weight[:514], scheme.weight)
+            (torch.Size([1026, 8]), True)
+        """
+        new_max_length = whole_number("new_max_length", new_max_length, least=1)
+        one_of("method", method, ("extend", *get_args(LengthMethod)))
+        weight = self.weight.detach()
+        front, rows = weight[: self.padding_offset], weight[self.padding_offset :]
+        resized = _extend(rows, new_max_length) if method == "extend" else resample_rows(rows, new_max_length, method=method)
+        with torch.device("meta"):  # draws no numbers
+            scheme = Learned(**{**self._arguments(), "max_length": new_max_length})
+        scheme.weight = nn.Parameter(torch.cat((front, resized)), requires_grad=self.weight.requires_grad)
+        return scheme.train(self.training)
+
     def extra_repr(self) -> str:
         """Give the call's arguments."""
-        return call_arguments(
-            max_length=self.max_length,
-            d_model=self.d_model,
-            padding_offset=self.padding_offset,
-            overflow=self.overflow,
-            dropout=self.dropout,
-        )
+        return call_arguments(**self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "max_length": self.max_length,
+            "d_model": self.d_model,
+            "padding_offset": self.padding_offset,
+            "overflow": self.overflow,
+            "dropout": self.dropout,
+        }
+
+
+def _extend(rows: torch.Tensor, length: int) -> torch.Tensor:
+    if length < len(rows):
+        raise ValueError(f'method: needed at least {len(rows)} positions for "extend", got {length}; use "truncate" to shorten')
+    drawn = nn.init.normal_(rows.new_empty(length - len(rows), rows.shape[1]), std=INITIAL_STANDARD_DEVIATION)
+    return torch.cat((rows, drawn))
 
 
 def check_places(positions: Positions, max_length: int, overflow: Overflow) -> None:

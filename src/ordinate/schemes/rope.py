@@ -47,7 +47,8 @@ class Rope(QueryKeyScheme):
             multiplies the turned entries of queries and keys, its softmax factor the softmax scale.
         length: of the sequence, for a rule that needs it; None is any length up to the rule's original one. ``at_length`` sets it.
         phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
-        arithmetic: "float32" (turn in float32, round once) or "input" (every step in the input's dtype, as most of transformers).
+        arithmetic: "float32" (turn in float32, round once), "input" (every step in the input's dtype, as most of transformers) or
+            "mixed" (cos and sin rounded to the input's dtype, then as float32).
 
     Raises:
         ValueError: if widths, base, frequencies or a named choice do not fit; all faults in one message.

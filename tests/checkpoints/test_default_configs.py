@@ -1,0 +1,36 @@
+"""Every configuration class of transformers, with its default values, ends in a plan or in a reason."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from ordinate.checkpoints.reading import MODEL_TYPES, SAME
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "benchmarks" / "results" / "default_configs_transformers_5_24.json"
+
+
+def test_the_tally_is_the_one_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    transformers = pytest.importorskip("transformers")
+    kept = json.loads(KEPT.read_text())
+    if transformers.__version__ != kept["versions"]["transformers"]:
+        pytest.skip(f"the tally was kept for transformers {kept['versions']['transformers']}, not {transformers.__version__}")
+    specification = importlib.util.spec_from_file_location("default_configs", ROOT / "benchmarks" / "default_configs.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    found = module.tally()
+    with capsys.disabled():
+        print(f"\nconfigurations of transformers {transformers.__version__}: {found['counts']}")
+    for part in ("counts", "plans", "others"):
+        assert found[part] == kept[part]
+    assert sum(found["counts"].values()) == 848
+    assert found["counts"]["not made"] == 2
+    assert set(found["plans"].values()) >= set(MODEL_TYPES) - {"gemma3", "llama4", "mistral3"} - set(SAME)
+    for text in found["others"].values():
+        assert text.startswith(("refused: model type", "refused: it has no model type", "not made")), text

@@ -1,0 +1,110 @@
+"""Settings by which some layers differ from others, as configurations of each model type write them."""
+
+from reading_models import MODELS, TRAINED
+
+FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+MIXED = [SLIDING, FULL, FULL, SLIDING, FULL, SLIDING, SLIDING, FULL]
+YARN = {"rope_type": "yarn", "factor": 32.0, "original_max_position_embeddings": TRAINED, "rope_theta": 10000.0}
+MSCALE = {"rope_parameters": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707}}
+
+CHANGES = {
+    "mistral": [{"sliding_window": None}, {"sliding_window": 1}],
+    "ministral3": [{"sliding_window": None}],
+    "mixtral": [{"sliding_window": None}],
+    "qwen2": [
+        {"use_sliding_window": False},
+        {"max_window_layers": 0},
+        {"max_window_layers": 28},
+        {"layer_types": MIXED},
+    ],
+    "qwen2_moe": [
+        {"use_sliding_window": True, "sliding_window": 9, "layer_types": MIXED},
+        {"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 5},
+        {"use_sliding_window": True, "layer_types": MIXED},
+    ],
+    "qwen3": [{"use_sliding_window": False}, {"max_window_layers": 7}, {"layer_types": MIXED}],
+    "qwen3_moe": [{"use_sliding_window": False}],
+    "gemma2": [
+        {"layer_types": MIXED},
+        {"query_pre_attn_scalar": 144, "sliding_window": 5},
+    ],
+    "gemma3_text": [
+        {"sliding_window_pattern": 3},
+        {"layer_types": MIXED},
+        {"query_pre_attn_scalar": 168},
+        {"use_bidirectional_attention": True},
+    ],
+    "phi3": [{"sliding_window": None}],
+    "cohere2": [{"sliding_window_pattern": 2}, {"layer_types": MIXED}],
+    "deepseek_v2": [
+        MSCALE,
+        {"rope_parameters": {**YARN, "mscale_all_dim": 1.3}},
+        {"rope_parameters": YARN},
+    ],
+    "deepseek_v3": [
+        MSCALE,
+        {"rope_parameters": {**YARN, "attention_factor": 1.0, "mscale_all_dim": 1.0}},
+    ],
+    "gpt_oss": [{"layer_types": MIXED}, {"sliding_window": 3}],
+    "olmo3": [{"layer_types": MIXED}],
+    "smollm3": [
+        {"use_sliding_window": False, "sliding_window": None},
+        {"sliding_window": None},
+        {"no_rope_layer_interval": 3},
+        {"no_rope_layers": [1, 0, 0, 1, 1, 1, 0, 1]},
+        {"layer_types": MIXED},
+    ],
+    "llama4_text": [
+        {"no_rope_layer_interval": 2},
+        {"no_rope_layers": [1, 0, 0, 1, 1, 1, 0, 1]},
+        {"no_rope_layers": []},
+        {"attention_chunk_size": None},
+        {"layer_types": [CHUNKED if kind == SLIDING else FULL for kind in MIXED]},
+    ],
+    "starcoder2": [{"sliding_window": None}],
+    "granite": [{"attention_multiplier": 0.015625}],
+    "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
+}
+# Left out of a configuration altogether.
+WITHOUT = {
+    "mistral": ["sliding_window"],
+    "ministral3": ["sliding_window"],
+    "mixtral": ["sliding_window"],
+    "qwen2": ["sliding_window", "use_sliding_window", "max_window_layers"],
+    "qwen3": ["sliding_window"],
+    "qwen3_moe": ["sliding_window"],
+    "gemma2": ["sliding_window", "query_pre_attn_scalar"],
+    "gemma3_text": ["sliding_window", "query_pre_attn_scalar"],
+    "phi3": ["sliding_window"],
+    "cohere2": ["sliding_window"],
+    "deepseek_v2": ["qk_nope_head_dim"],
+    "deepseek_v3": ["qk_nope_head_dim"],
+    "gpt_oss": ["sliding_window"],
+    "olmo3": ["sliding_window"],
+    "smollm3": ["use_sliding_window"],
+    "llama4_text": ["floor_scale", "attention_chunk_size"],
+    "starcoder2": ["sliding_window"],
+    "granite": ["attention_multiplier"],
+    "modernbert": ["local_attention"],
+}
+
+
+def settings():
+    """Give every model type's own sizes, then each change of them."""
+    return dict(_all_settings())
+
+
+def _all_settings():
+    for model_type, sizes in MODELS.items():
+        values = {"model_type": model_type, **sizes}
+        yield model_type, values
+        for change in CHANGES.get(model_type, []):
+            yield f"{model_type} {', '.join(_named(key, value) for key, value in change.items())}", {**values, **change}
+        for key in WITHOUT.get(model_type, []):
+            yield f"{model_type} without {key}", {name: value for name, value in values.items() if name != key}
+
+
+def _named(key, value):
+    if isinstance(value, dict):
+        return " ".join((value["rope_type"], *sorted(set(value) - set(YARN))))
+    return f"{key} listed" if isinstance(value, list) and value else f"{key}={value}"

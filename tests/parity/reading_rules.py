@@ -1,0 +1,102 @@
+"""Scaling rules as configurations write them, in the new spelling and the old one."""
+
+from reading_models import LONGEST, MODELS, PER_TYPE, SINUSOIDS, TRAINED
+
+# Every base is unlike its type's default, so that a spelling that is not read shows.
+BASE, LOCAL_BASE = 123456.7, 7654.3
+FACTORED = {"factor": LONGEST / TRAINED, "original_max_position_embeddings": TRAINED}
+YARN = {"rope_type": "yarn", **FACTORED}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": TRAINED}
+LONGROPE = {"rope_type": "longrope", "original_max_position_embeddings": TRAINED, "short_factor": [], "long_factor": []}
+RULES = {
+    "default": {"rope_type": "default"},
+    "linear": {"rope_type": "linear", "factor": 4.0},
+    "dynamic": {"rope_type": "dynamic", "factor": 2.5},
+    "yarn": YARN,
+    "yarn without factor": {**YARN, "factor": None},
+    "yarn, not truncated": {**YARN, "truncate": False},
+    "yarn, attention factor": {**YARN, "attention_factor": 1.37},
+    "yarn, mscales": {**YARN, "mscale": 0.707, "mscale_all_dim": 1.0},
+    "yarn, equal mscales": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+    "yarn, mscale_all_dim alone": {**YARN, "mscale_all_dim": 0.8},
+    "yarn, betas": {**YARN, "beta_fast": 20.0, "beta_slow": 2},
+    "longrope": LONGROPE,
+    "longrope, factor": {**LONGROPE, "factor": 7.0},
+    "longrope, attention factor": {**LONGROPE, "attention_factor": 1.21},
+    "llama3": {**LLAMA3, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    "llama3, equal factors": {**LLAMA3, "low_freq_factor": 2.0, "high_freq_factor": 2.0},
+    "proportional": {"rope_type": "proportional", "partial_rotary_factor": 0.5},
+    "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
+}
+# Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
+FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
+SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
+# Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
+NOT_PROPORTIONAL = ("phi", "stablelm")
+# Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
+NOT_BY_TYPE = ("yarn, not truncated",)
+OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta"}
+OLD_LOCAL_THETA = {"gemma3_text": "rope_local_base_freq", "modernbert": "local_rope_theta"}
+
+
+def rules_of(model_type):
+    """Give the names of the rules that a model type can have."""
+    for name, rule in RULES.items():
+        kind = rule["rope_type"]
+        allowed = kind in FEWER.get(model_type, (kind,))
+        allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
+        if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
+            yield name
+
+
+def _filled(model_type, name):
+    """The rule with lists of the right length and what its type needs beside it."""
+    rule = dict(RULES[name])
+    head = MODELS[model_type].get("head_dim") or 48
+    pairs = int((32 if "qk_rope_head_dim" in MODELS[model_type] else head) * SHARES.get(model_type, 1.0)) // 2
+    if "short_factor" in rule:
+        rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
+    if model_type == "ministral3":
+        rule |= {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": TRAINED}
+    return rule
+
+
+def _sizes(model_type, name):
+    """The model's sizes; the trained length of dynamic NTK is the longest one."""
+    sizes = {"model_type": model_type, **MODELS[model_type]}
+    return {**sizes, "max_position_embeddings": TRAINED} if RULES[name]["rope_type"] == "dynamic" else sizes
+
+
+def new_spelling(model_type, name):
+    """Everything inside rope_parameters, as transformers 5 writes it."""
+    if model_type in SINUSOIDS:
+        return _sizes(model_type, name)
+    rule = _filled(model_type, name)
+    if model_type in SHARES:
+        rule.setdefault("partial_rotary_factor", SHARES[model_type])
+    rope = {"rope_theta": BASE, **rule}
+    if model_type in PER_TYPE:
+        rope = {"full_attention": rope, "sliding_attention": {**rope, "rope_theta": LOCAL_BASE}}
+    return {**_sizes(model_type, name), "rope_parameters": rope}
+
+
+def old_spelling(model_type, name):
+    """The base beside rope_scaling, and the rule's name under "type", as before transformers 5."""
+    if model_type in SINUSOIDS:
+        return _sizes(model_type, name)
+    rule = _filled(model_type, name)
+    if model_type not in PER_TYPE:  # there transformers does not read "type": see test_read_where_transformers_errs
+        rule["type"] = rule.pop("rope_type")
+    values = {**_sizes(model_type, name), OLD_THETA.get(model_type, "rope_theta"): BASE}
+    if model_type in OLD_LOCAL_THETA:
+        values[OLD_LOCAL_THETA[model_type]] = LOCAL_BASE
+    if model_type == "olmo3":
+        values["rope_theta"] = 500000.0  # the one base that transformers gives to both layer types
+    if model_type in SHARES and RULES[name]["rope_type"] != "proportional":
+        values["rotary_pct" if model_type == "gpt_neox" else "partial_rotary_factor"] = SHARES[model_type]
+    return {**values, "rope_scaling": rule}
+
+
+def plain_spelling(model_type, _name):
+    """Sizes alone: base, rule and share are the type's defaults."""
+    return {"model_type": model_type, **MODELS[model_type]}

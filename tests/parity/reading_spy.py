@@ -1,0 +1,142 @@
+"""Tiny models of transformers with an attention function that writes down what it is given, then calls the model file's own."""
+
+import functools
+import math
+import sys
+from typing import NamedTuple
+
+import torch
+from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, rotary_of
+from transformers import AutoModel
+from transformers.masking_utils import AttentionMaskInterface, eager_mask
+from transformers.modeling_utils import AttentionInterface
+
+LENGTH = 40
+TOKENS = torch.randint(3, 60, (1, LENGTH), generator=torch.Generator().manual_seed(0))
+
+
+class Heard(NamedTuple):
+    """What one attention module gave to its attention function, and what came out of that."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask: torch.Tensor | None
+    scale: float
+    window: int | None
+    out: torch.Tensor | None
+
+
+class Layer(NamedTuple):
+    """An attention module, what it was called with inside the model, and what it gave to its attention function."""
+
+    module: torch.nn.Module
+    inputs: dict
+    heard: Heard
+
+
+_heard: list[Heard] = []
+
+
+def _spy(module, query, key, value, mask, scaling, sliding_window=None, **rest):
+    eager = sys.modules[type(module).__module__].eager_attention_forward
+    out, weights = eager(module, query, key, value, mask, scaling=scaling, sliding_window=sliding_window, **rest)
+    _heard.append(Heard(query, key, value, mask, scaling, sliding_window, out.transpose(1, 2)))
+    return out, weights
+
+
+AttentionInterface.register("spy", _spy)
+AttentionMaskInterface.register("spy", eager_mask)
+
+
+def listen(module, **inputs):
+    """Call an attention module and give what it hands on to its attention function."""
+    if type(module).__name__ == "FalconAttention":
+        return _listen_to_falcon(module, **inputs)
+    _heard.clear()
+    with torch.no_grad():
+        module(**inputs)
+    return _heard[0]
+
+
+def _listen_to_falcon(module, **inputs):
+    """Its attention is written out in the module: between its rotation and its last projection."""
+    file, turned, outs = file_of("falcon"), [], []
+    turn = file.apply_rotary_pos_emb
+    file.apply_rotary_pos_emb = lambda *vectors: turned.extend(turn(*vectors)) or turned
+    handle = module.dense.register_forward_pre_hook(lambda _, given: outs.append(given[0]))
+    try:
+        with torch.no_grad():
+            module(**inputs)
+            value = module._split_heads(module.query_key_value(inputs["hidden_states"]))[2].transpose(1, 2)
+    finally:
+        file.apply_rotary_pos_emb = turn
+        handle.remove()
+    out = outs[0].unflatten(-1, (module.num_heads, module.head_dim)).transpose(1, 2)
+    return Heard(*turned, value, inputs["attention_mask"], 1.0 / math.sqrt(module.head_dim), None, out)
+
+
+def heard_in(model, *inputs, **named):
+    """Run a model whose attention is "spy" and give what its layers handed on, one after another."""
+    _heard.clear()
+    with torch.no_grad():
+        model(*inputs, **named)
+    return list(_heard)
+
+
+def attentions_of(model):
+    """Give the attention modules of a model's layers."""
+    return [
+        module
+        for name, module in model.named_modules()
+        if name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
+    ]
+
+
+def lively(model):
+    """Draw weights large enough that attention is far from uniform; norms stay near 1."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():
+            drawn = torch.randn(weight.shape, generator=generator)
+            weight.copy_(drawn * 1.5 * weight.shape[-1] ** -0.5 if weight.ndim > 1 else weight + 0.1 * drawn)
+    return model.eval()
+
+
+def run(values, tokens=TOKENS):
+    """Run a tiny model; give its configuration and its layers."""
+    config = config_of(values)
+    eager = "eager" if config.model_type == "falcon" else "spy"
+    model = lively(AutoModel.from_config(config, attn_implementation=eager))
+    modules, inputs = attentions_of(model), {}
+    handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules]
+    with torch.no_grad():
+        model(tokens, use_cache=False) if config.model_type != "modernbert" else model(tokens)
+    for handle in handles:
+        handle.remove()
+    return config, [Layer(module, inputs[module], listen(module, **inputs[module])) for module in modules]
+
+
+def _keep(inputs, module, positional, named):
+    named = dict(named)
+    if positional:
+        named["hidden_states"] = positional[0]
+    inputs[module] = {key: value for key, value in named.items() if key not in ("cache", "past_key_values", "layer_past")}
+
+
+def angles(config, positions, label, dtype):
+    """Give what a model hands to its attention modules for these positions."""
+    x = torch.zeros(1, dtype=dtype)
+    return rotary_of(config)(x, positions[None], *((label,) if config.model_type in PER_TYPE else ()))
+
+
+def stillness(made, model_type):
+    """Give the same for angles of 0: the attention module then leaves its vectors as they are."""
+    if model_type in COMPLEX:
+        return torch.ones_like(made)
+    first, second = made
+    return (
+        (torch.zeros_like(first), torch.ones_like(second))
+        if model_type in SINUSOIDS
+        else (torch.ones_like(first), torch.zeros_like(second))
+    )
