@@ -8,7 +8,7 @@ from typing import Any
 import mutants_angles as angles
 import mutants_scaling as scaling
 from mutant_tools import Mutant, Patch, wrap
-from ordinate.checkpoints import layer_kinds, reading, rope_rules, rotary_models
+from ordinate.checkpoints import layer_kinds, reading, rope_dictionary, rope_rules, rotary_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.scaling import YaRN
 
@@ -16,14 +16,14 @@ from ordinate.scaling import YaRN
 
 
 def declared_base_dropped(patch: Patch) -> None:
-    wrap(patch, rope_rules, "_settings", lambda original, *args: replace(original(*args), base=10000.0))
+    wrap(patch, rope_dictionary, "_settings", lambda original, *args: replace(original(*args), base=10000.0))
 
 
 def base_beside_the_dictionary_dropped(patch: Patch) -> None:
     def without(original: Any, fields: Fields, part: Fields, keys: Any, *rest: Any) -> Any:
         return original(fields, part, replace(keys, theta=()), *rest)
 
-    wrap(patch, rope_rules, "_settings", without)
+    wrap(patch, rope_dictionary, "_settings", without)
 
 
 def first_source_wins(patch: Patch) -> None:
@@ -39,7 +39,7 @@ def first_fault_only(patch: Patch) -> None:
 
 
 def unknown_rule_is_none(patch: Patch) -> None:
-    patch.setattr(rope_rules, "_kind", lambda part, _keys: part.values.get("rope_type", "default"))
+    patch.setattr(rope_dictionary, "_kind", lambda part, _keys: part.values.get("rope_type", "default"))
 
 
 def idle_keys_unsaid(patch: Patch) -> None:
@@ -47,11 +47,11 @@ def idle_keys_unsaid(patch: Patch) -> None:
 
 
 def rule_dropped(patch: Patch) -> None:
-    patch.setattr(rope_rules, "_rule", lambda *_: (None, None))
+    patch.setattr(rope_dictionary, "read_rule", lambda *_, **__: (None, None))
 
 
 def share_dropped(patch: Patch) -> None:
-    wrap(patch, rope_rules, "_settings", lambda original, *args: replace(original(*args), partial=1.0))
+    wrap(patch, rope_dictionary, "_settings", lambda original, *args: replace(original(*args), partial=1.0))
 
 
 # What the model type decides

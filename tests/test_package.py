@@ -205,6 +205,7 @@ NO_EXAMPLE = {
     "LayerKind": "made by a policy",
     "Architecture": "a row of the table of GGUF architectures",
     "Source": "made by find_source()",
+    "Other": "made by find_source()",
 }
 # Public names through which tensors go.
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}

@@ -241,7 +241,9 @@ def test_every_key_of_positions_is_explained() -> None:
 def test_the_plan_as_json_holds_all_of_it() -> None:
     values = as_values(checkpoints.read(CONFIGS / "gemma_3_4b_it.json"))
     again = json.loads(json.dumps(values, allow_nan=False))
-    layer = again["stacks"][0]["layers"][5]
+    (stack,) = again["stacks"]
+    assert (len(stack["layers"]), len(stack["layer_plans"])) == (34, 2)
+    layer = stack["layer_plans"][stack["layers"][5]]
     assert layer["scheme"] == {
         "scheme": "rope",
         "head_dim": 256,

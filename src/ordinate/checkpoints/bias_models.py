@@ -7,7 +7,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from ordinate.checkpoints.fields import Fields, Reading, flag, number, one_of, short, whole
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import Reading, flag, number, one_of, ordinary, short, whole
 from ordinate.checkpoints.plan import (
     AlibiPlan,
     DebertaPlan,
@@ -17,11 +18,12 @@ from ordinate.checkpoints.plan import (
     StackPlan,
     T5Plan,
 )
+from ordinate.checkpoints.recording import check_leftovers
 from ordinate.checkpoints.table_models import MOST_LAYERS, Reader, Stacks, sizes
 
 MPT = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "d_model"}
 BLOOM = {"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "hidden_size": "n_embed"}
-MOST_HEADS = 2**16
+MOST_HEADS = 2**12
 Terms = tuple[str, ...]
 
 
@@ -71,7 +73,8 @@ def _mpt(fields: Fields) -> Stacks:
             part.fault(key, "cannot be honoured: needed false, got true")
     scale = _scale(fields, width, n_heads)
     if part.has("softmax_scale"):
-        scale = part.take(("softmax_scale",), number(), "softmax scale {}")
+        scale = part.take(("softmax_scale",), ordinary(), "softmax scale {}")
+    check_leftovers(part)
     scheme = AlibiPlan(n_heads=n_heads, slopes=slopes(_heads(fields, n_heads), bias_max=most))
     return (_decoder(n_layers, scheme, scale, max_length=length),)
 
@@ -171,6 +174,9 @@ def _disentangled(fields: Fields, *, bucketed: bool) -> Stacks:
     reach = length if reach < 1 else reach
     buckets = _buckets(fields) if bucketed else None
     norm, epsilon = _table_norm(fields) if bucketed else (False, 1e-7)
+    if buckets is not None and reach < buckets // 2 + 2:
+        least = buckets // 2 + 2
+        fields.fault("max_relative_positions", f"needed at least {least} for {buckets} position_buckets, got {reach}")
     head_dim = 1 if fields.faults else width // n_heads
     if bucketed and fields.has("attention_head_size"):
         head_dim = fields.take(("attention_head_size",), whole(least=1, most=MOST_HEADS), "width of a head {}")

@@ -63,15 +63,15 @@ class BuiltStack(nn.Module):
     def __init__(self, plan: StackPlan, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> None:
         super().__init__()
         wanted = {name: value for name, value in (("phases", phases), ("arithmetic", arithmetic)) if value is not None}
-        by_layer = [_changed(layer.scheme, wanted) for layer in plan.layers]
-        distinct = {
-            scheme: place for place, scheme in enumerate(dict.fromkeys(scheme for scheme in by_layer if scheme is not None))
-        }
+        by_object = {id(layer): _changed(layer.scheme, wanted) for layer in plan.layers}  # readers share objects: few are compared
+        schemes = dict.fromkeys(scheme for scheme in by_object.values() if scheme is not None)
+        distinct = {scheme: place for place, scheme in enumerate(schemes)}
+        places = {key: None if scheme is None else distinct[scheme] for key, scheme in by_object.items()}
         self.plan = plan
         self.input = None if plan.input is None else _module(plan.input)
         self.schemes = nn.ModuleList(_module(scheme) for scheme in distinct)
         self.table = None if plan.table is None else DebertaTable(**_arguments(plan.table))
-        self._place = [None if scheme is None else distinct[scheme] for scheme in by_layer]
+        self._place = [places[id(layer)] for layer in plan.layers]
 
     @property
     def layers(self) -> list[AttentionScheme | None]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
-from ordinate.checkpoints.fields import short
+from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
 from ordinate.scaling.rule import Rule
 
@@ -46,7 +47,7 @@ def as_values(plan: PositionPlan) -> dict[str, Any]:
         plan: from ``read``.
 
     Returns:
-        Nested dictionaries and lists.
+        Nested dictionaries and lists; a stack's ``layers`` say which of its ``layer_plans`` every layer is.
 
     Example:
         >>> from ordinate import checkpoints
@@ -54,8 +55,17 @@ def as_values(plan: PositionPlan) -> dict[str, Any]:
         >>> as_values(checkpoints.read(config))["stacks"][0]["input"]
         {'scheme': 'learned', 'max_length': 16, 'd_model': 8, 'padding_offset': 0}
     """
-    found: dict[str, Any] = _plain(plan)
-    return found
+    found: dict[str, Any] = _plain(dataclasses.replace(plan, stacks=()))
+    return {**found, "stacks": [_stack_values(stack) for stack in plan.stacks]}
+
+
+def _stack_values(stack: StackPlan) -> dict[str, Any]:
+    """Each distinct layer once, and which of them every layer is."""
+    distinct = _places(stack.layers)
+    kinds = {place: kind for kind, (_, places) in enumerate(distinct) for place in places}
+    values: dict[str, Any] = _plain(dataclasses.replace(stack, layers=()))
+    layers, plans = [kinds[place] for place in range(len(stack.layers))], [_plain(layer) for layer, _ in distinct]
+    return {**values, "layers": layers, "layer_plans": plans}
 
 
 def _plain(value: Any) -> Any:
@@ -68,6 +78,8 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value]
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON knows no infinity
     return value if value is None or isinstance(value, (str, bool, int, float)) else repr(value)
 
 
@@ -76,15 +88,23 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
     yield f"{stack.name}: {len(stack.layers)} layers, {sight}, longest sequence {stack.max_length or 'not declared'}"
     yield f"positions: {_counting(stack)}"
     yield f"input: {'nothing' if stack.input is None else _scheme(stack.input)}"
-    places: dict[LayerPlan, list[int]] = {}
-    for place, layer in enumerate(stack.layers):
-        places.setdefault(layer, []).append(place)
-    for layer, found in places.items():
+    for layer, found in _places(stack.layers):
         yield f"{'layer' if len(found) == 1 else 'layers'} {_runs(found)}: {_layer(layer)}"
     if stack.table is not None:
         yield f"shared table: {_arguments(stack.table)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
+
+
+def _places(layers: tuple[LayerPlan, ...]) -> list[tuple[LayerPlan, list[int]]]:
+    """The distinct layers, and where they are. Readers share objects; a comparison of long rows for every layer would take long."""
+    of_object: dict[int, list[int]] = {}
+    for place, layer in enumerate(layers):
+        of_object.setdefault(id(layer), []).append(place)
+    found: dict[LayerPlan, list[int]] = {}
+    for places in of_object.values():
+        found.setdefault(layers[places[0]], []).extend(places)
+    return [(layer, sorted(places)) for layer, places in found.items()]
 
 
 def _runs(places: list[int]) -> str:

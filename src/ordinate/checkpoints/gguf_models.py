@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinate.checkpoints import bias_models, table_models
-from ordinate.checkpoints.fields import Fields, short
+from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.gguf_header import GGUFHeader, read_header, read_small_tensor
+from ordinate.checkpoints.kinds import ordinary, printable, short
 from ordinate.checkpoints.plan import PositionPlan, RopePlan, StackPlan
 from ordinate.checkpoints.recording import finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -100,9 +101,7 @@ def read_gguf(path: Path) -> PositionPlan:
     name = header.metadata.get("general.architecture")
     if not isinstance(name, str) or name not in ARCHITECTURES:
         known = ", ".join(sorted(ARCHITECTURES))
-        raise ValueError(
-            f"{path.name}: general.architecture {short(name)} is not in the table, and nothing is guessed; known are {known}"
-        )
+        raise ValueError(f"{printable(path.name)}: general.architecture {short(name)} is not in the table; known are {known}")
     architecture = ARCHITECTURES[name]
     fields = _fields(path, header, name, architecture)
     fields.note(
@@ -125,7 +124,7 @@ def _fields(path: Path, header: GGUFHeader, name: str, architecture: Architectur
     names["general.architecture"] = "general.architecture"
     kind = ROTARY_TYPES.get(architecture.model_type)
     defaults = {} if kind is None else {key: value for key, value in kind.defaults.items() if key != "sliding_window"}
-    return Fields(values, source=path.name, model_type=architecture.model_type, defaults=defaults, names=names)
+    return Fields(values, source=printable(path.name), model_type=architecture.model_type, defaults=defaults, names=names)
 
 
 def _rotary(path: Path, header: GGUFHeader, fields: Fields, architecture: Architecture) -> StackPlan:
@@ -151,9 +150,9 @@ def _factors(path: Path, header: GGUFHeader, fields: Fields) -> dict[str, tuple[
     """Divisors of frequencies that stand among the tensors: Llama 3's, or LongRoPE's two lists."""
     found = {name: read_small_tensor(path, header, name) for name in (DIVISORS, SHORT, LONG) if name in header.tensors}
     if DIVISORS in found and "rope_scaling" in fields.values:
-        fields.faults.append(f"{DIVISORS}: cannot be honoured beside {fields.name('rope_scaling')}")
+        fields.refuse(f"{DIVISORS}: cannot be honoured beside {fields.name('rope_scaling')}")
     if (SHORT in found) != (LONG in found):
-        fields.faults.append(f"{SHORT}, {LONG}: needed both or neither, got one")
+        fields.refuse(f"{SHORT}, {LONG}: needed both or neither, got one")
     if DIVISORS in found:
         return {SHORT: found[DIVISORS], LONG: found[DIVISORS], DIVISORS: found[DIVISORS]}
     if found:
@@ -167,21 +166,22 @@ def _factors(path: Path, header: GGUFHeader, fields: Fields) -> dict[str, tuple[
 
 def _divided(fields: Fields, stack: StackPlan, factors: Mapping[str, tuple[float, ...]]) -> StackPlan:
     """Every frequency divided by its own number, whatever the length."""
-    try:
-        rule = LongRoPE(
-            short_factors=factors[SHORT],
-            long_factors=factors[LONG],
-            original_length=max(stack.max_length or 2, 2),
-            factor=1.0,
-            attention_factor=1.0,
-        )
-    except ValueError as fault:
-        fields.faults.append(f"{DIVISORS}: {fault}")
-        return stack
-    for layer in stack.layers:
-        if isinstance(layer.scheme, RopePlan) and layer.scheme.rotary_dim != 2 * len(rule.short_factors):
-            fields.faults.append(f"{DIVISORS}: needed {layer.scheme.rotary_dim // 2} numbers, got {len(rule.short_factors)}")
+    for number in factors[DIVISORS]:
+        _, lacking = ordinary()(number)
+        if lacking:
+            fields.refuse(f"{DIVISORS}: {lacking}")
             return stack
+    scheme = next(layer.scheme for layer in stack.layers if isinstance(layer.scheme, RopePlan))
+    if scheme.rotary_dim != 2 * len(factors[DIVISORS]):
+        fields.refuse(f"{DIVISORS}: needed {scheme.rotary_dim // 2} numbers, got {len(factors[DIVISORS])}")
+        return stack
+    rule = LongRoPE(
+        short_factors=factors[SHORT],
+        long_factors=factors[LONG],
+        original_length=max(stack.max_length or 2, 2),
+        factor=1.0,
+        attention_factor=1.0,
+    )
     fields.note(DIVISORS, list(rule.short_factors), "divides each frequency by its own number")
     layers = tuple(
         replace(layer, scheme=replace(layer.scheme, scaling=rule)) if isinstance(layer.scheme, RopePlan) else layer
@@ -208,7 +208,7 @@ def _refuse_unread(fields: Fields, metadata: Mapping[str, Any], name: str) -> No
     for key, value in metadata.items():
         word = key.removeprefix(f"{name}.")
         if key.startswith(f"{name}.") and word not in known and POSITIONAL.search(word) and value not in (0, 0.0, False):
-            fields.faults.append(f"{key}: cannot be honoured, got {short(value)}")
+            fields.refuse(f"{printable(key)}: cannot be honoured, got {short(value)}")
     for key, word in WORDS.items():
         if word in fields.values and word not in fields.used and POSITIONAL.search(key) and fields.values[word]:
             fields.fault(word, f"cannot be honoured: {fields.model_type} reads no such key")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ordinate.checkpoints.fields import Fields, flag, one_of, row_of, short, whole
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import flag, one_of, row_of, short, whole
 
 WINDOW = ("sliding_window", "sliding_window_size")
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
@@ -95,13 +96,13 @@ def by_pattern(
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:
-        pattern = None
-        if not fields.has("layer_types") or fields.has(*keys):
-            became = "one layer of each {} sees everything"
-            every = fields.take(keys, whole(least=1), became, default=period) if keys else period
-            full = 0 if full_first else every - 1
-            pattern = [FULL if layer % every == full else SLIDING for layer in range(n_layers)]
+        every = fields.take(keys, whole(least=1), "one layer of each {} sees everything", default=period) if keys else period
+        full = 0 if full_first else every - 1
+        pattern = [FULL if layer % every == full else SLIDING for layer in range(n_layers)]
         kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
+        # configurations saved by transformers 5 have the other spelling too, whatever the list says
+        if keys and fields.has(keys[0]) and fields.has("layer_types") and kinds != pattern:
+            fields.disagree((fields.name(keys[0]), every), (fields.name("layer_types"), fields.values["layer_types"]))
         reach = _window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
         return [
             LayerKind(kind=kind, window=reach if kind == SLIDING else None, turns=kind == SLIDING or not turns_only_sliding)
@@ -244,37 +245,37 @@ def _window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW
     return fields.take(keys, whole(least=1), "window of {} tokens", default=default)
 
 
-def _types(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str] | None) -> list[str]:
-    """The listed types, or those that follow from other keys; if both are there they must agree."""
+def _types(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str]) -> list[str]:
+    """The listed types, or those that follow from other keys."""
     fields.used.add("layer_types")
     if not fields.has("layer_types"):
-        return default or [FULL] * n_layers
-    before = len(fields.faults)
-    listed = list(fields.take(("layer_types",), row_of(one_of(*known), length=n_layers), "types of the layers"))
-    if len(fields.faults) > before:
-        return [FULL] * n_layers
-    return listed
+        return default
+    # a stand-in for a faulty number of layers would only bring a fault of its own
+    length, before = None if fields.faults else n_layers, len(fields.faults)
+    listed = fields.take(("layer_types",), row_of(one_of(*known), length=length), "types of the layers")
+    return default if before or len(fields.faults) > before else list(listed)
 
 
 def _turning(fields: Fields, n_layers: int) -> list[bool]:
-    """Which layers turn: 1 in ``no_rope_layers`` means that the layer does."""
-    interval = fields.take(("no_rope_layer_interval",), whole(least=1), "every {}th layer has no rotation", default=4)
+    """Which layers turn: 1 in ``no_rope_layers`` means that the layer does. Saved files have both keys; the list counts."""
+    interval = fields.take(
+        ("no_rope_layer_interval",), whole(least=1), "every {}th layer has no rotation, unless they are listed", default=4
+    )
     pattern = [(layer + 1) % interval != 0 for layer in range(n_layers)]
     fields.used.add("no_rope_layers")
-    if not fields.values.get("no_rope_layers"):
+    if fields.values.get("no_rope_layers") in (None, []):
         return pattern
-    before = len(fields.faults)
-    kind = row_of(whole(most=1), length=n_layers)
-    listed = fields.take(("no_rope_layers",), kind, "layers with 0 have no rotation")
-    return pattern if len(fields.faults) > before else [bool(turn) for turn in listed]
+    length, before = None if fields.faults else n_layers, len(fields.faults)
+    listed = fields.take(("no_rope_layers",), row_of(whole(most=1), length=length), "layers with 0 have no rotation")
+    return pattern if before or len(fields.faults) > before else [bool(turn) for turn in listed]
 
 
 def _refuse_types(fields: Fields, n_layers: int, *, sliding: bool) -> None:
     """Some types keep all layers alike: a list that says otherwise cannot be honoured."""
     if not fields.has("layer_types"):
         return
-    wanted = (FULL, SLIDING) if sliding else (FULL,)
-    listed = fields.take(("layer_types",), row_of(one_of(*wanted), length=n_layers), "types of the layers")
+    wanted, length = (FULL, SLIDING) if sliding else (FULL,), None if fields.faults else n_layers
+    listed = fields.take(("layer_types",), row_of(one_of(*wanted), length=length), "types of the layers")
     if len(set(listed)) > 1:
         fields.fault(
             "layer_types", f"cannot be honoured: {fields.model_type} keeps all layers alike, got {short(sorted(set(listed)))}"

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ordinate.checkpoints import bias_models, table_models
-from ordinate.checkpoints.fields import Fields, short
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.plan import Entry, PositionPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -60,6 +61,8 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
         Traceback (most recent call last):
         ValueError: mapping: rope_parameters.rope_theta = 10000.0 and rope_theta = 500000.0 disagree; remove one of them
     """
+    if isinstance(ignore, (str, bytes)) or not isinstance(ignore, Collection) or not all(isinstance(key, str) for key in ignore):
+        raise ValueError(f"ignore: needed a list of keys, got {short(ignore)}")
     plan = _plan(find_source(source), model_type, ignore)
     for text in plan.warnings:
         warnings.warn(f"{plan.source}: {text}", stacklevel=2)
@@ -73,7 +76,8 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
         return read_gguf(source.gguf)
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
-    inner, prefix, inner_type = _text_part(values, whole_type)
+    inner, prefix, inner_type = _text_part(values, whole_type, source.name)
+    inner = {key: value for key, value in inner.items() if key not in ignore}
     reader, kind = _reader(inner_type, inner, source.name)
     fields = Fields(
         inner,
@@ -93,20 +97,25 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
 
 
 def _type_of(values: Mapping[str, Any], asked: str | None, name: str) -> str:
-    declared = values.get("model_type")
-    found = asked if asked is not None else declared
+    found = asked if asked is not None else values.get("model_type")
     if not isinstance(found, str) or not found:
-        raise ValueError(f"{name}: model_type: needed one of the known types, got {short(declared)}; say it with model_type=")
+        raise ValueError(f"{name}: model_type: needed one of the known types, got {short(found)}; say it with model_type=")
     return found
 
 
-def _text_part(values: Mapping[str, Any], model_type: str) -> tuple[Mapping[str, Any], str, str]:
+def _text_part(values: Mapping[str, Any], model_type: str, name: str) -> tuple[Mapping[str, Any], str, str]:
     """The text model's configuration, where it stands inside a larger one."""
     inner = values.get("text_config")
-    if model_type not in WHOLES or not isinstance(inner, Mapping):
+    if model_type not in WHOLES or inner is None:
         return values, "", WHOLES.get(model_type, model_type)
-    declared = inner.get("model_type")
-    return inner, "text_config.", declared if isinstance(declared, str) and declared else WHOLES[model_type]
+    if not isinstance(inner, Mapping):
+        raise ValueError(f"{name}: text_config: needed a dictionary, got {short(inner)}")
+    declared = inner.get("model_type", WHOLES[model_type])
+    if not isinstance(declared, str) or declared not in {*ROTARY_TYPES, *OTHER_TYPES}:
+        raise ValueError(
+            f"{name}: text_config.model_type {short(declared)} is not in the table; needed a text model, got {short(declared)}"
+        )
+    return inner, "text_config.", declared
 
 
 def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader, RotaryType | None]:
@@ -127,7 +136,7 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
 def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
     """Keys beside text_config: the text model does not read them, so they must not say something else."""
     for key, value in values.items():
-        if not isinstance(key, str) or key not in KNOWN or is_off(value):
+        if key not in KNOWN or is_off(value):
             continue
         if key in fields.values and fields.values[key] != value:
             fields.disagree((key, value), (fields.name(key), fields.values[key]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ordinate.checkpoints.fields import Fields, short
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.plan import PositionPlan, StackPlan
 from ordinate.checkpoints.vocabulary import KNOWN, TELLING, is_off, looks_positional
+
+MOST_FAULTS = 50
 
 
 def check_leftovers(fields: Fields) -> None:
@@ -21,7 +24,7 @@ def check_leftovers(fields: Fields) -> None:
     """
     noted = {entry.key for entry in fields.entries}
     for key, value in fields.values.items():
-        if not isinstance(key, str) or fields.name(key) in noted or not looks_positional(key):
+        if fields.name(key) in noted or not looks_positional(key):
             continue
         if is_off(value) or key in fields.used:
             if value is None or key not in fields.used:
@@ -58,7 +61,9 @@ def finished(fields: Fields, stacks: tuple[StackPlan, ...], model_type: str) -> 
         ()
     """
     if fields.faults:
-        raise ValueError(f"{fields.source}: {'; '.join(fields.faults)}")
+        more = len(fields.faults) - MOST_FAULTS
+        said = [*fields.faults[:MOST_FAULTS], *([f"and {more} more"] if more > 0 else [])]
+        raise ValueError(f"{fields.source}: {'; '.join(said)}")
     return PositionPlan(
         model_type=model_type,
         source=fields.source,

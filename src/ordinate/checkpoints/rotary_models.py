@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ordinate.checkpoints.fields import Fields, flag, number, short, whole
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import flag, ordinary, short, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
-from ordinate.checkpoints.rope_rules import RopeSettings, read_rope
+from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.scaling import Proportional, YaRN
 
@@ -132,7 +133,7 @@ def _rope(
     elif kind.rope.partial:
         _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
     if not fields.faults and (turning < 2 or turning % 2):
-        fields.faults.append(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
+        fields.refuse(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
     return RopePlan(
         head_dim=head_dim,
         layout=layout,
@@ -147,9 +148,9 @@ def _rope(
 def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
     match kind.scale:
         case "query_pre_attn_scalar":
-            return float(fields.take(("query_pre_attn_scalar",), number(), "softmax scale {}^-0.5") ** -0.5)
+            return float(fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5") ** -0.5)
         case "attention_multiplier":
-            return fields.take(("attention_multiplier",), number(), "softmax scale {}")
+            return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}")
         case _:
             return float(head_dim**-0.5)
 
@@ -162,7 +163,7 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
     if not kind.query_scale:
         return None
     on = fields.take(("attn_temperature_tuning",), flag, "queries without rotation grow with the position: {}", default=True)
-    strength = fields.take(("attn_scale",), number(), "by {} times the logarithm", default=0.1)
+    strength = fields.take(("attn_scale",), ordinary(), "by {} times the logarithm", default=0.1)
     length = fields.take(("floor_scale",), whole(least=1), "of steps of {} tokens", default=8192)
     return QueryScale(strength=strength, length=length, first=1, rounded=False) if on else None
 

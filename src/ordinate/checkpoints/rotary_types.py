@@ -19,7 +19,8 @@ from ordinate.checkpoints.layer_kinds import (
     upper_layers_windowed,
     windowed,
 )
-from ordinate.checkpoints.rope_rules import TYPES, RopeKeys
+from ordinate.checkpoints.rope_dictionary import RopeKeys
+from ordinate.checkpoints.rope_rules import TYPES
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout

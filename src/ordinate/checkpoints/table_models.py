@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ordinate.checkpoints.fields import Fields, flag, one_of, whole
+from ordinate.checkpoints.fields import Fields
+from ordinate.checkpoints.kinds import flag, one_of, whole
 from ordinate.checkpoints.plan import InputPlan, LayerPlan, LearnedPlan, PositionIds, SinusoidalPlan, StackPlan
 
 Stacks = tuple[StackPlan, ...]
@@ -118,6 +119,8 @@ def _whisper(fields: Fields) -> Stacks:
     tokens = fields.take(("max_target_positions",), whole(least=1), "learned table of {} rows", default=448)
 
     def sinusoids(width: int) -> InputPlan:
+        if not fields.faults and width % 2:
+            fields.fault("d_model", f"needed an even width for sinusoids, got {width}")
         return SinusoidalPlan(d_model=width, layout="sin_cos", spacing="closed")
 
     return _pair(fields, (frames, sinusoids), (tokens, lambda width: LearnedPlan(max_length=tokens, d_model=width)))

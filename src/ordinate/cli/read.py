@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """
     from ordinate import checkpoints
     from ordinate.checkpoints.explaining import as_values
+    from ordinate.checkpoints.kinds import printable
 
     try:
         with warnings.catch_warnings():
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"ordinate read: {fault}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"ordinate read: {options.path}: could not read ({error.strerror or error})", file=sys.stderr)
+        print(f"ordinate read: {printable(options.path)}: could not read ({error.strerror or error})", file=sys.stderr)
         return 2
     print(json.dumps(as_values(plan), indent=1) if options.json else plan.explain())
     return 0

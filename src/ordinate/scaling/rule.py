@@ -64,6 +64,8 @@ class Rule(abc.ABC):
         if changed != base:
             periods = periods * (changed / base) ** (np.arange(pairs) * 2 / width)
         scaled, magnitude, softmax_factor = self.scale(periods, base=changed, width=width, length=length)
+        if not np.isfinite(scaled).all():
+            raise ValueError(f"{type(self).__name__}: needed numbers that give finite frequencies, got {self!r:.120}")
         return Scaled(tuple(float(value) for value in scaled), magnitude, softmax_factor)
 
     def _settle(self) -> None:

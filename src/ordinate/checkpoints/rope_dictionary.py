@@ -1,0 +1,219 @@
+"""The dictionary ``rope_parameters`` (before transformers 5 ``rope_scaling``): base, share and rule by layer type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ordinate.checkpoints.fields import Fields, Place
+from ordinate.checkpoints.kinds import listed, number, one_of, ordinary, printable, short, whole
+from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
+from ordinate.scaling import Rule
+
+FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+DICTIONARIES = ("rope_parameters", "rope_scaling")
+ALIASES = {"su": "longrope"}
+# Keys that some rule reads. Beside a rule that does not read them they change nothing.
+RULE_KEYS = {ORIGINAL, "factor", "attention_factor", "attn_factor", "beta_fast", "beta_slow", "short_factor", "long_factor"}
+RULE_KEYS |= {"low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate", "finetuned"}
+# Keys that change what a model computes, where its type reads them.
+TELLING_KEYS = {"mrope_section", "mrope_interleaved", "interleaved", "alpha", "xdrope_section", "short_mscale", "long_mscale"}
+TELLING_KEYS |= {"llama_4_scaling_beta"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeSettings:
+    """What the dictionary says for one layer type."""
+
+    base: float
+    partial: float
+    rule: Rule | None
+    original_length: int | None
+    query_strength: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeKeys:
+    """How a model type spells what the dictionary holds, outside of it, and what it reads inside.
+
+    Attributes:
+        theta: spellings of the base beside the dictionary.
+        local_theta: the same for sliding layers, where they have a base of their own.
+        base: default base.
+        local_base: default base of sliding layers.
+        per_type: whether the dictionary holds one for each layer type.
+        absent: what stands in for a dictionary that is not there.
+        partial: spellings of the share of a head that turns; empty if whole heads always do.
+        default_partial: that share if nothing is declared.
+        aliases: names of rules that only this type uses.
+        types: rules that it accepts.
+        scaled: layer types that a flat ``rope_scaling`` reaches.
+        scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
+        query_scale: whether llama_4_scaling_beta is read.
+    """
+
+    theta: tuple[str, ...] = ("rope_theta",)
+    local_theta: tuple[str, ...] = ()
+    base: float = 10000.0
+    local_base: float | None = None
+    per_type: bool = False
+    absent: Mapping[str, Any] | None = None
+    partial: tuple[str, ...] = ()
+    default_partial: float = 1.0
+    aliases: Mapping[str, str] | None = None
+    types: tuple[str, ...] = TYPES
+    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
+    scales_softmax: bool = False
+    query_scale: bool = False
+
+
+def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
+    """Read the settings of every layer type, also of those that no layer has: they are checked all the same.
+
+    Args:
+        fields: the configuration.
+        keys: how its model type spells them.
+        turning: types of the layers that turn.
+        max_length: longest sequence declared.
+        width: of what turns before a partial factor, usually head_dim.
+
+    Returns:
+        Settings by layer type; faults are in ``fields``.
+
+    Example:
+        >>> config = {"rope_theta": 1e6, "rope_scaling": {"type": "linear", "factor": 4.0}}
+        >>> fields = Fields(config, source="mapping", model_type="llama")
+        >>> read_rope(fields, RopeKeys(), ("full_attention",), max_length=2048, width=64)["full_attention"].rule
+        Linear(factor=4.0)
+    """
+    declared, name = _dictionary(fields)
+    if not declared and keys.absent is not None:
+        fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
+        declared = keys.absent
+    labels = list(dict.fromkeys([*turning, *((FULL, SLIDING) if keys.per_type or not turning else ())]))
+    nested = [key for key in declared if key.endswith("_attention")]
+    if nested:
+        _refuse_beside(fields, declared, nested, name)
+        inner = fields.part(name, declared)
+        labels = [label for label in labels if label in turning or isinstance(declared.get(label), Mapping)]
+        parts = {label: _inner(inner, label) for label in labels}
+        for label in sorted(set(nested) - {FULL, SLIDING, CHUNKED}):
+            fields.fault(name, f"needed the layer types full, sliding or chunked_attention, got {printable(label)}")
+        for label in sorted((set(nested) & {FULL, SLIDING, CHUNKED}) - set(turning)):
+            if declared[label] is not None:
+                inner.warn(label, "changes nothing, since no layer that turns is of this type")
+    else:
+        flat = fields.part(name, declared)
+        _refuse_flat(fields, flat, keys, labels, name)
+        nothing = fields.part(name, {})
+        parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
+    return {label: _settings(fields, part, keys, label, max_length, width) for label, part in parts.items()}
+
+
+def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:
+    """The one dictionary there is, and its key; an empty one if there is none."""
+    fields.used.update(DICTIONARIES)
+    found = []
+    for key in DICTIONARIES:
+        value = fields.values.get(key)
+        if value is not None and not isinstance(value, Mapping):
+            fields.fault(key, f"needed a dictionary or null, got {short(value)}")
+        elif value is not None:
+            found.append((key, value))
+    if len(found) == 2 and dict(found[0][1]) != dict(found[1][1]):
+        fields.disagree((fields.name(found[0][0]), dict(found[0][1])), (fields.name(found[1][0]), dict(found[1][1])))
+    return (found[0][1], found[0][0]) if found else ({}, DICTIONARIES[0])
+
+
+def _inner(part: Fields, label: str) -> Fields:
+    value = part.values.get(label)
+    if isinstance(value, Mapping):
+        return part.part(label, value)
+    if label in part.values:
+        part.fault(label, f"needed a dictionary, since layers of this type turn, got {short(value)}")
+    return part.part(label, {})
+
+
+def _refuse_beside(fields: Fields, declared: Mapping[str, Any], nested: Sequence[str], name: str) -> None:
+    beside = set(declared) - set(nested)
+    if beside:
+        fields.fault(name, f"needed all keys inside the layer types {listed(nested)}, got {listed(beside)} beside them")
+
+
+def _refuse_flat(fields: Fields, flat: Fields, keys: RopeKeys, labels: Sequence[str], name: str) -> None:
+    """One dictionary cannot say what layer types with bases of their own need."""
+    if flat.values and name == DICTIONARIES[0] and len(labels) > 1 and keys.per_type:
+        fields.fault(name, f"needed one dictionary for each layer type, {listed(labels)}, got a flat one")
+
+
+def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_length: int, width: int) -> RopeSettings:
+    local = label == "sliding_attention" and keys.local_base is not None
+    spellings = keys.local_theta if local and keys.local_theta else keys.theta
+    also: list[Place] = [(fields, key) for key in spellings]
+    default = keys.local_base if local else keys.base
+    whom = "" if keys.local_base is None else f" of {label.replace('_', ' ')}"
+    if not keys.theta and part.has("rope_theta"):
+        part.fault(
+            "rope_theta", f"cannot be honoured: {part.model_type}'s code fixes the base, got {short(part.values['rope_theta'])}"
+        )
+    base = part.take(("rope_theta",), number(least=1.0), f"base{whom} {{}}", default=default, also=also)
+    kind = _kind(part, keys)
+    partial = _partial(fields, part, keys, kind)
+    rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
+    strength = None
+    if keys.query_scale:
+        strength = part.take(
+            ("llama_4_scaling_beta",), ordinary(), "queries grow by it with the logarithm of the position", needed=True
+        )
+        repeated = part.take(("max_position_embeddings",), whole(least=1), "longest sequence", default=max_length)
+        if repeated != max_length:
+            part.disagree((part.name("max_position_embeddings"), repeated), (fields.name("max_position_embeddings"), max_length))
+        original = original_length(fields, part)
+    if keys.scales_softmax and kind not in ("default", "yarn") and part.has("mscale_all_dim"):
+        part.used.add("mscale_all_dim")
+        part.fault("mscale_all_dim", f"cannot be honoured beside the rule {kind}, needed yarn")
+    _leftovers(part, kind)
+    if rule is not None and not part.faults:
+        rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
+    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength)
+
+
+def _kind(part: Fields, keys: RopeKeys) -> str:
+    """The rule's usual name, from either spelling of the key and any of the name's."""
+    aliases = {**ALIASES, **(keys.aliases or {})}
+    known = one_of(*keys.types)
+
+    def read(value: Any) -> tuple[str, str]:
+        name = aliases.get(value, value) if isinstance(value, str) else value
+        taken, lacking = known(name)
+        return taken, lacking and f"{lacking}; {part.model_type} accepts no other"
+
+    return part.take(("rope_type", "type"), read, "rule {}") if part.has("rope_type", "type") else "default"
+
+
+def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str) -> float:
+    also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
+    if not keys.partial and not part.has("partial_rotary_factor") and not fields.has("partial_rotary_factor"):
+        return 1.0
+    share = part.take(
+        ("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=keys.default_partial, also=also
+    )
+    if share != 1.0 and not keys.partial and kind != "proportional":
+        part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
+    return share
+
+
+def _leftovers(part: Fields, kind: str) -> None:
+    """Keys of the dictionary that nothing read."""
+    left = {key for key, value in part.values.items() if key not in part.used and value is not None}
+    idle = {key for key in left if key in RULE_KEYS}
+    for key in sorted(idle):
+        part.warn(key, f"changes nothing beside the rule {kind}")
+        part.note(key, part.values[key], "nothing")
+    for key in sorted(left & TELLING_KEYS):
+        part.fault(key, f"cannot be honoured: {part.model_type} reads no such key")
+    unknown = left - idle - TELLING_KEYS
+    if unknown:
+        part.refuse(f"{part.prefix.removesuffix('.')}: unknown keys {listed(unknown)}")
+    part.used |= left
