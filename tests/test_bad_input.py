@@ -30,7 +30,10 @@ BUILDING = [
     (lambda: Rope(head_dim=0, layout="half"), "head_dim: needed a whole number >= 1, got 0"),
     (lambda: Rope(head_dim=8, layout="halves"), "layout: needed one of half, interleaved, got 'halves'"),
     (lambda: Rope(head_dim=8, layout="half", phases="float64"), "phases: needed one of exact, float32, got 'float64'"),
-    (lambda: Rope(head_dim=8, layout="half", arithmetic="bfloat16"), "arithmetic: needed one of float32, input, got 'bfloat16'"),
+    (
+        lambda: Rope(head_dim=8, layout="half", arithmetic="bfloat16"),
+        "arithmetic: needed one of float32, input, mixed, got 'bfloat16'",
+    ),
     (lambda: Rope(head_dim=8, layout="half", base=-1.0), "base: needed a positive finite number, got -1.0"),
     (lambda: Rope(head_dim=8, layout="half", base=0.0, phases="float32"), "base: needed a positive finite number, got 0.0"),
     (lambda: Rope(head_dim=8, layout="half", base=math.inf), "base: needed a positive finite number, got inf"),

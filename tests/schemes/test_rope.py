@@ -175,6 +175,22 @@ def test_half_precision_is_rounded_once():
     assert torch.all((rope.queries(x, range(100, 105)).double() - want).abs() <= half_ulp + 1e-6)
 
 
+def test_mixed_arithmetic_rounds_cos_and_sin_and_nothing_else():
+    """(x1, x2) -> (x1 c - x2 s, x2 c + x1 s) in float32 with c, s rounded to bfloat16; the other two arithmetics give other bits."""
+    x = drawn(1, 1, 64, 4, dtype=torch.bfloat16)
+    angles = torch.arange(64).float()[:, None] * torch.tensor([1.0, 0.01])
+    c, s = angles.cos().bfloat16().float(), angles.sin().bfloat16().float()
+    first, second = x[0, 0, :, :2].float(), x[0, 0, :, 2:].float()
+    want = torch.cat((first * c - second * s, second * c + first * s), dim=-1).bfloat16()
+    turned = {
+        name: Rope(head_dim=4, layout="half", phases="float32", arithmetic=name).queries(x, range(64))[0, 0]
+        for name in ("mixed", "float32", "input")
+    }
+    assert torch.equal(turned["mixed"], want)
+    assert not torch.equal(turned["float32"], want)
+    assert not torch.equal(turned["input"], want)
+
+
 def test_float16_angles_are_not_rounded_to_float16():
     x = torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float16)
     turned = Rope(head_dim=2, layout="half").queries(x, range(131071, 131072)).flatten().double()
