@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ordinate import Rope
-from ordinate.scaling import NTK, RULES, DynamicNTK, Linear, Llama3, LongRoPE, Proportional, Rule, YaRN
+from ordinate.scaling import NTK, RULES, DynamicNTK, LearnedScale, Linear, Llama3, LongRoPE, Proportional, Rule, Turns, YaRN
 
 RIGHT: dict[type[Rule], dict[str, object]] = {
     Linear: {"factor": 4.0},
@@ -18,6 +18,8 @@ RIGHT: dict[type[Rule], dict[str, object]] = {
     LongRoPE: {"short_factors": (1.0,) * 4, "long_factors": (2.0,) * 4, "original_length": 8, "factor": 4.0},
     Llama3: {"factor": 4.0, "low_frequency_factor": 1.0, "high_frequency_factor": 4.0, "original_length": 8},
     Proportional: {"proportion": 0.5, "factor": 1.0},
+    LearnedScale: {"logarithms": (0.5, -0.25, 0.0, 1.0)},
+    Turns: {},
 }
 NOT_NUMBERS = (math.nan, math.inf, -math.inf, 1e400, True, False, "4.0", "", b"4", None, [4.0], (), {}, 4j, float, object())
 NOT_POSITIVE = (*NOT_NUMBERS, 0, 0.0, -0.0, -1, -1e-300)
@@ -55,7 +57,7 @@ def test_absurd_numbers(rule: type[Rule]) -> None:
     for name in RIGHT[rule]:
         absurd = NOT_WHOLE if name == "original_length" else NOT_POSITIVE
         for value in absurd:
-            if name.endswith("_factors") and isinstance(value, (list, bytes)):
+            if name.endswith(("_factors", "logarithms")) and isinstance(value, (list, bytes)):
                 continue  # rows
             refused(lambda name=name, value=value: build(rule, **{name: value}), f"{rule.__name__}: {name}: needed", "got")
 
@@ -87,6 +89,11 @@ def test_absurd_magnitudes(name: str) -> None:
             lambda: build(Llama3, low_frequency_factor=4.5),
             ("high_frequency_factor: needed at least low_frequency_factor=4.5, got 4.0",),
         ),
+        (lambda: build(LearnedScale, logarithms=(0.0, 81.0)), ("logarithms: needed numbers between -80 and 80, one a pair, got",)),
+        (lambda: build(LearnedScale, logarithms=(0.0, "1")), ("logarithms: needed numbers between -80 and 80, one a pair, got",)),
+        (lambda: LearnedScale(logarithms=(0.0,), rule=build(DynamicNTK)), ("rule: needed one that does not depend on the length",)),
+        (lambda: LearnedScale(logarithms=(0.0,), rule="yarn"), ("rule: needed one that does not depend on the length", "'yarn'")),
+        (lambda: rope(scaling=build(LearnedScale, logarithms=(0.0,))), ("needed 4 logarithms, one a pair, got 1",)),
         (lambda: build(Llama3, low_frequency_factor=5), ("needed at least low_frequency_factor=5, got 4.0",)),
         (lambda: Proportional(proportion=1.5), ("proportion: needed a number in (0, 1], got 1.5",)),
         (lambda: build(LongRoPE, original_length=1), ("original_length: needed a whole number >= 2, got 1",)),

@@ -62,7 +62,7 @@ def test_a_pair_that_stands_still_has_no_wavelength(capsys: pytest.CaptureFixtur
         ([*PLAIN[1:], "factor=4"], "factor: needed a rule beside it, as rule=yarn"),
         (
             [*PLAIN[1:], "rule=yam"],
-            "rule: needed one of linear, ntk_alpha, dynamic, yarn, longrope, llama3, proportional, got 'yam'",
+            "rule: needed one of linear, ntk_alpha, dynamic, yarn, longrope, llama3, proportional, learned_scale, turns, got 'yam'",
         ),
         ([*PLAIN[1:], "rule=yarn"], "yarn: needed factor"),
         ([*PLAIN[1:], "rule=linear", "factor=4", "alpha=2"], "linear: needed settings of factor, got alpha"),

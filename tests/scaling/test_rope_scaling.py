@@ -15,7 +15,7 @@ import torch
 import ordinate.scaling
 from contract_tools import draw, identical, near
 from ordinate import KeyValueCache, MultiheadAttention, Rope, attend, reference
-from ordinate.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Proportional, Rule, YaRN
+from ordinate.scaling import NTK, DynamicNTK, LearnedScale, Linear, Llama3, LongRoPE, Proportional, Rule, Turns, YaRN
 
 SHORT, LONG = (1.0, 1.5, 2.0, 4.0), (1.25, 3.0, 8.0, 30.0)
 RULES: dict[str, Rule] = {
@@ -31,6 +31,8 @@ RULES: dict[str, Rule] = {
     ),
     "llama3": Llama3(factor=8.0, low_frequency_factor=1.0, high_frequency_factor=4.0, original_length=200),
     "proportional": Proportional(proportion=0.5, factor=2.0),
+    "learned": LearnedScale(logarithms=(0.1, -0.3, 0.0, 1.2), rule=YaRN(factor=4.0, original_length=512)),
+    "turns": Turns(),
 }
 LENGTHS = (None, 3, 4, 5, 9)
 PLACES = torch.tensor([4, 0, 17, 2, 9])

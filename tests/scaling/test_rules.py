@@ -9,7 +9,7 @@ import mpmath
 import pytest
 
 from ordinate import reference
-from ordinate.scaling import NTK, RULES, DynamicNTK, Linear, Llama3, LongRoPE, Proportional, Rule, YaRN
+from ordinate.scaling import NTK, RULES, DynamicNTK, LearnedScale, Linear, Llama3, LongRoPE, Proportional, Rule, Turns, YaRN
 
 BASES, WIDTHS, FACTORS = (100.0, 10000.0, 500000.0, 1e7), (4, 6, 64, 128), (1.0, 1.5, 8.0, 40.0)
 GRID = list(itertools.product(BASES, WIDTHS, FACTORS))
@@ -44,6 +44,11 @@ def test_every_rule_is_its_reference(base: float, width: int, factor: float) -> 
     for low, high, original in ((1.0, 4.0, 8192), (0.5, 3.0, 100)):
         rule = Llama3(factor=factor, low_frequency_factor=low, high_frequency_factor=high, original_length=original)
         same(applied(rule, base, width), reference.llama3(base, width, factor, low, high, original), 1e-13 * factor)
+    same(applied(Turns(), base, width), [2 * math.pi * w for w in plain], 1e-15)
+    learned = tuple(math.sin(i) for i in range(width // 2))
+    want = [w * math.exp(a) for w, a in zip(plain, learned, strict=True)]
+    same(applied(LearnedScale(logarithms=learned), base, width), want, 1e-15)
+    same(applied(LearnedScale(logarithms=learned, rule=Linear(factor=factor)), base, width), [w / factor for w in want], 1e-15)
     for share in (1.0, 0.75, 0.5):
         rule = Proportional(proportion=share, factor=factor)
         same(applied(rule, base, width), reference.proportional(base, width, share, factor))

@@ -176,7 +176,7 @@ def test_half_precision_is_rounded_once():
 
 
 def test_mixed_arithmetic_rounds_cos_and_sin_and_nothing_else():
-    """(x1, x2) -> (x1 c - x2 s, x2 c + x1 s) in float32 with c, s rounded to bfloat16; the other two arithmetics give other bits."""
+    """(x1, x2) -> (x1 c - x2 s, x2 c + x1 s) in float32, c and s rounded to bfloat16; the other arithmetics give other bits."""
     x = drawn(1, 1, 64, 4, dtype=torch.bfloat16)
     angles = torch.arange(64).float()[:, None] * torch.tensor([1.0, 0.01])
     c, s = angles.cos().bfloat16().float(), angles.sin().bfloat16().float()

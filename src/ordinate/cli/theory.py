@@ -21,8 +21,8 @@ keys:
   theta=10000          the base                       head_dim=128    width of a head, or
   trained=4096         trained length                 rotary_dim=64   the entries that turn
   length=16384         the length asked about
-  rule=yarn            one of linear, ntk_alpha, dynamic, yarn, longrope, llama3, proportional; its settings are keys too, as
-                       factor=4 or truncate=false; original_length is the trained one unless given
+  rule=yarn            one of linear, ntk_alpha, dynamic, yarn, longrope, llama3, proportional, learned_scale, turns; its settings
+                       are keys too, as factor=4 or truncate=false; original_length is the trained one unless given
 
 examples:
   ordinate theory theta=10000 head_dim=128 trained=4096 length=16384

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ordinate.scaling.dynamic_ntk import DynamicNTK as DynamicNTK
+from ordinate.scaling.learned_scale import LearnedScale as LearnedScale
 from ordinate.scaling.linear import Linear as Linear
 from ordinate.scaling.llama3 import Llama3 as Llama3
 from ordinate.scaling.longrope import LongRoPE as LongRoPE
@@ -13,6 +14,7 @@ from ordinate.scaling.ntk import NTK as NTK
 from ordinate.scaling.proportional import Proportional as Proportional
 from ordinate.scaling.rule import Rule as Rule
 from ordinate.scaling.rule import Scaled as Scaled
+from ordinate.scaling.turns import Turns as Turns
 from ordinate.scaling.yarn import YaRN as YaRN
 
 RULES: dict[str, type[Rule]] = {
@@ -23,4 +25,6 @@ RULES: dict[str, type[Rule]] = {
     "longrope": LongRoPE,
     "llama3": Llama3,
     "proportional": Proportional,
+    "learned_scale": LearnedScale,
+    "turns": Turns,
 }
