@@ -150,6 +150,16 @@ def test_exported_names_agree() -> None:
         ordinate.Rop  # noqa: B018
 
 
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "checkpoints"])
+def test_type_checkers_see_no_name_that_is_not_there(folder: Path) -> None:
+    """A module's __getattr__ would let every slip pass."""
+    tree = ast.parse((folder / "__init__.py").read_text())
+    hidden = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "not TYPE_CHECKING"]
+    inside = [part.name for node in hidden for part in node.body if isinstance(part, ast.FunctionDef)]
+    assert inside == ["__getattr__"]
+    assert "__getattr__" not in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
 def test_names_of_checkpoints_agree() -> None:
     tree = ast.parse((ROOT / "checkpoints" / "__init__.py").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

@@ -97,15 +97,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"ordinate.{name}")
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"ordinate.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    # name and obj let Python itself offer the nearest name.
-    raise AttributeError(f"module 'ordinate' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+if not TYPE_CHECKING:  # a type checker would take every name for one
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"ordinate.{name}")
+        if name in _HOMES:
+            value = getattr(importlib.import_module(f"ordinate.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
+        # name and obj let Python itself offer the nearest name.
+        raise AttributeError(f"module 'ordinate' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -119,7 +119,7 @@ def check_stack(stack: StackPlan) -> None:
 
 def check_built(stack: StackPlan) -> None:
     built = stack.build()
-    found = built.at(range(3), range(3))
+    found = built.at_length(3).at(range(3), range(3))
     assert len(found) == len(built.layers) == len(stack.layers)
     if built.input is not None:
         tables = [built.input.at(range(min(3, stack.max_length or 3)))]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -257,3 +259,95 @@ def test_the_plan_as_json_holds_all_of_it() -> None:
     }
     assert (layer["window"], layer["softmax_scale"], layer["kind"]) == (None, 0.0625, "full_attention")
     assert again["entries"][0]["key"] == "text_config.model_type"
+
+
+# What newcomers try
+
+
+def test_attention_of_a_layer_follows_the_plan() -> None:
+    """Window, chunk, scale and factor of queries come with the layer; by one softmax over what a loop says is seen."""
+    sizes = {"num_hidden_layers": 6, "num_attention_heads": 2, "hidden_size": 16, "head_dim": 8, "max_position_embeddings": 64}
+    gemma = {"model_type": "gemma3_text", **sizes, "sliding_window": 3, "query_pre_attn_scalar": 4}
+    llama = {"model_type": "llama4_text", **sizes, "attention_chunk_size": 4, "floor_scale": 2, "attn_scale": 0.5}
+    q, k, v = torch.randn(3, 1, 2, 10, 8, dtype=torch.float64)
+    for values, seen, layers in (
+        (gemma, lambda i, j, layer: j <= i and (i - j < 3 or layer == 5), (0, 5)),
+        (llama, lambda i, j, layer: j <= i and (i // 4 == j // 4 or layer == 3), (0, 3)),
+    ):
+        built = checkpoints.read(values).build(phases="exact")
+        at = built.at(range(10), range(10))
+        for layer in layers:
+            plan, scheme = built.plan.layers[layer], built.layers[layer]
+            turned = [x if scheme is None else scheme.queries(x, range(10)) for x in (q, k)]  # type: ignore[union-attr]
+            scores = turned[0] @ turned[1].mT * plan.softmax_scale
+            if plan.query_scale is not None:
+                scores *= torch.tensor([1 + 0.5 * math.log1p((i + 1) // 2) for i in range(10)], dtype=torch.float64)[:, None]
+            hidden = torch.tensor([[not seen(i, j, layer) for j in range(10)] for i in range(10)])
+            want = scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+            for given in (None, at):
+                got = built.attend(layer, q, k, v, q_positions=range(10), k_positions=range(10), at=given)
+                assert (got - want).abs().max() < 1e-6
+    assert {layer.softmax_scale for layer in checkpoints.read(gemma).layers} == {0.5}
+
+
+def test_chunks_and_documents_together() -> None:
+    values = {"model_type": "llama4_text", "num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 8, "head_dim": 8}
+    built = checkpoints.read({**values, "attention_chunk_size": 4, "max_position_embeddings": 64}).build()
+    q, k, v = torch.randn(3, 1, 1, 7, 8)
+    places, documents = torch.tensor([0, 1, 2, 3, 4, 0, 1]), torch.tensor([0, 0, 0, 0, 0, 1, 1])
+    packed = built.attend(0, q, k, v, q_positions=places, k_positions=places, document_ids=(documents, documents))
+    for start, stop, first in ((0, 4, 0), (4, 5, 4), (5, 7, 0)):
+        parts, where = [x[:, :, start:stop] for x in (q, k, v)], range(first, first + stop - start)
+        alone = built.attend(0, *parts, q_positions=where, k_positions=where)
+        assert torch.allclose(packed[:, :, start:stop], alone, atol=1e-6)
+
+
+def test_what_was_asked_for_is_said() -> None:
+    other = {**LLAMA, "model_type": "vicuna"}
+    with pytest.warns(UserWarning, match="model_type: 'vicuna' is declared, and read as llama, as asked"):
+        plan = checkpoints.read(other, model_type="llama")
+    (entry,) = (entry for entry in plan.entries if entry.key == "model_type")
+    assert (entry.value, entry.source) == ("llama", "asked for")
+    with pytest.warns(UserWarning, match="rope_theta: passed over, as asked"):
+        plan = checkpoints.read(LLAMA, ignore=["rope_theta"])
+    assert ("rope_theta", 1e5) in [(entry.key, entry.value) for entry in plan.entries]
+    with pytest.raises(ValueError, match="ignore: needed keys of the configuration, got 'nosuch'"):
+        checkpoints.read(LLAMA, ignore=["nosuch"])
+    nested = {"model_type": "gemma3", "text_config": {"rope_teta": 5.0}}
+    with pytest.raises(ValueError, match=r"text_config\.rope_teta: looks like .* did you mean rope_theta\?"):
+        checkpoints.read(nested)
+    assert checkpoints.read(nested, ignore=["text_config.rope_teta"]).layers
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rope_scaling": {"factor": 8.0}}, "rope_scaling.rope_type: needed beside factor, got nothing"),
+        ({"rope_scaling": {"type": "linear", "facter": 8.0}}, "unknown keys facter; did you mean factor?"),
+        ({"model_type": "llamma"}, "did you mean llama"),
+    ],
+)
+def test_slips_are_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        checkpoints.read({**LLAMA, **change})
+
+
+@pytest.mark.parametrize("name", ["albert", "gemma3n", "gpt_neo", "qwen"])
+def test_other_architectures_are_no_slips(name: str) -> None:
+    with pytest.raises(ValueError, match="is not in the table") as refused:
+        checkpoints.read({**LLAMA, "model_type": name})
+    assert "did you mean" not in str(refused.value)
+
+
+def test_text_and_weights_are_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"pass json\.loads\(text\)"):
+        checkpoints.read(json.dumps(LLAMA))
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(ValueError, match=r"got weights; pass config\.json"):
+        checkpoints.read(tmp_path / "model.safetensors")
+
+
+def test_published_switches_of_llama4_may_be_numbers() -> None:
+    values = {**config("llama_4_scout")["text_config"], "attn_temperature_tuning": 4}
+    assert checkpoints.read(values).layers[3].query_scale is not None
+    assert checkpoints.read({**values, "attn_temperature_tuning": 0}).layers[3].query_scale is None

@@ -59,3 +59,21 @@ def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("missing.json", "missing.gguf"):
         assert main(["read", name]) == 2
         assert capsys.readouterr().err == f"ordinate read: {name}: could not read (No such file or directory)\n"
+
+
+def test_the_types_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["read", "--types"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["llama", "rope", "half", "input"] in rows
+    assert ["deberta-v2", "tables", "or", "biases"] in rows
+    assert ["gemma3", "as", "gemma3_text"] in rows
+    assert main(["read"]) == 2
+    assert capsys.readouterr().err == "ordinate read: needed a PATH, or --types\n"
+
+
+def test_hints_are_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json"
+    for values, option in (({}, "say it with --model-type"), ({"model_type": "llama", "rope_xyzabc": 1}, "pass it with --ignore")):
+        path.write_text(json.dumps(values))
+        assert main(["read", str(path)]) == 2
+        assert option in capsys.readouterr().err

@@ -36,6 +36,7 @@ RULES: dict[str, Rule] = {
 }
 LENGTHS = (None, 3, 4, 5, 9)
 PLACES = torch.tensor([4, 0, 17, 2, 9])
+INSIDE = PLACES % 4  # within the original length of those that change beyond it, for no length told
 
 
 def stretched(rule: Rule, length: int | None = None, **settings: object) -> Rope:
@@ -107,7 +108,7 @@ def test_at_length_does_not_depend_on_what_came_before(name: str) -> None:
     assert rope is not first
     assert repr(first) == told
     assert first.length is None
-    identical(first.queries(x, PLACES), stretched(RULES[name], 4).queries(x, PLACES))
+    identical(first.queries(x, INSIDE), stretched(RULES[name], 4).queries(x, INSIDE))
 
 
 @pytest.mark.parametrize("name", ["linear", "ntk", "yarn", "llama3", "proportional"])
@@ -143,10 +144,23 @@ def test_generation_across_the_original_length(dtype: torch.dtype, name: str, la
 def test_angles_of_another_length_are_refused(name: str) -> None:
     short, long, x = stretched(RULES[name], 3), stretched(RULES[name], 5), draw(1, 1, 5, 8)
     identical(short.keys(x, stretched(RULES[name], 4).at(range(5))), short.keys(x, range(5)))
-    identical(short.keys(x, stretched(RULES[name]).at(range(5))), short.keys(x, range(5)))
+    identical(short.keys(x, stretched(RULES[name]).at(INSIDE)), short.keys(x, INSIDE))
     for rope, at in ((short, long.at(range(5))), (long, short.at(range(5))), (long, Rope(head_dim=8, layout="half").at(range(5)))):
         with pytest.raises(ValueError, match="needed at made with this scheme's frequencies"):
             rope.keys(x, at)
+
+
+@pytest.mark.parametrize("name", ["dynamic", "longrope"])
+def test_farther_positions_want_a_length(name: str) -> None:
+    """Without one, the frequencies of short sequences would be used for a long one in silence."""
+    rope, x = stretched(RULES[name]), draw(1, 1, 5, 8)
+    for places in (range(5), range(4, -1, -1), torch.arange(5), torch.tensor([[0, 1, 2, 3, 4.0]])):
+        for call in (rope.at, lambda p: rope.queries(x, p), lambda p: rope(x, x, p)):
+            with pytest.raises(ValueError, match=r"needed 0\.\.3, since \w+ changes the frequencies .*, got 4; use at_length"):
+                call(places)
+    for places in (range(4), torch.tensor([3, 0]), range(0)):
+        rope.at(places)
+    rope.at_length(5).at(range(5))
 
 
 @pytest.mark.parametrize("change", [{"layout": "interleaved"}, {"rotary_dim": 6}, {"head_dim": 10}, {"rotary_start": 1}])
@@ -166,7 +180,8 @@ def test_float32_phases_agree_to_rounding(name: str, length: int | None) -> None
         assert abs(ours - theirs) <= 1e-6 * theirs  # some ten roundings of 2^-24
     assert single.magnitude == exact.magnitude
     x = draw(1, 1, 5, 8)
-    near(single.queries(x, PLACES), exact.queries(x, PLACES), 1e-4)  # 17 radians times 1e-6, sizes up to 4
+    places = INSIDE if length is None else PLACES
+    near(single.queries(x, places), exact.queries(x, places), 1e-4)  # 17 radians times 1e-6, sizes up to 4
 
 
 @pytest.mark.parametrize(("name", "length"), [("ntk", None), ("dynamic", 9), ("dynamic", 4), ("dynamic", 10**6)])
@@ -189,12 +204,12 @@ def test_larger_bases_are_as_exact_as_any(name: str, length: int | None, width: 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("name", RULES)
 def test_written_down_copied_and_read_back(name: str, length: int | None) -> None:
-    rope, x = stretched(RULES[name], length), draw(1, 1, 5, 8)
+    rope, x, places = stretched(RULES[name], length), draw(1, 1, 5, 8), INSIDE if length is None else PLACES
     names = {"Rope": Rope, **vars(ordinate.scaling)}
     for again in (eval(repr(rope), names), pickle.loads(pickle.dumps(rope)), copy.deepcopy(rope)):
         assert repr(again) == repr(rope)
         assert (again.scaling, again.length) == (rope.scaling, rope.length)
-        identical(again.queries(x, rope.at(PLACES)), rope.queries(x, PLACES))
+        identical(again.queries(x, rope.at(places)), rope.queries(x, places))
         assert again.softmax_scale(8) == rope.softmax_scale(8)
     assert list(rope.state_dict()) == []
     for setting in ("scaling", "length"):

@@ -131,7 +131,12 @@ def _umt5(fields: Fields) -> Stacks:
 
 def _pair(fields: Fields, *, own_tables: bool) -> Stacks:
     layers = fields.size(("num_layers", "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
-    decoders = fields.take(("num_decoder_layers",), whole(least=1, most=MOST_LAYERS), "{} layers of the decoder", default=layers)
+    decoders = fields.take(
+        ("num_decoder_layers",),
+        whole(least=1, most=MOST_LAYERS),
+        "{} layers of the decoder",
+        default=layers,
+    )
     n_heads = fields.size(("num_heads", "num_attention_heads"), "{} heads", most=MOST_HEADS)
     buckets = fields.take(("relative_attention_num_buckets",), whole(least=4, most=2**20), "{} buckets", default=32)
     became = "distances from {} on share a bucket"
@@ -170,7 +175,12 @@ def _disentangled(fields: Fields, *, bucketed: bool) -> Stacks:
     biased = fields.take(("position_biased_input",), flag, "learned table at the input: {}", default=True)
     relative = fields.take(("relative_attention",), flag, "disentangled attention: {}", default=False)
     terms = fields.take(("pos_att_type",), _terms, "terms {}", default=[])
-    reach = fields.take(("max_relative_positions",), whole(least=-1, most=2**30), "distances up to {}, -1 the longest", default=-1)
+    reach = fields.take(
+        ("max_relative_positions",),
+        whole(least=-1, most=2**30),
+        "distances up to {}, if above 0",
+        default=-1,
+    )
     reach = length if reach < 1 else reach
     buckets = _buckets(fields) if bucketed else None
     norm, epsilon = _table_norm(fields) if bucketed else (False, 1e-7)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ordinate.attention import AttentionScheme, attention_at
+from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
 from ordinate.checkpoints.plan import AttentionPlan, InputPlan, QueryScale, RopePlan, StackPlan
 from ordinate.phases import Phases
@@ -22,6 +22,7 @@ from ordinate.schemes.rope import Rope
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
 
+LONGEST = 2**40  # more chunks than a document has
 MODULES: dict[type, type[nn.Module]] = {
     plans.LearnedPlan: Learned,
     plans.SinusoidalPlan: Sinusoidal,
@@ -112,6 +113,69 @@ class BuiltStack(nn.Module):
         again.plan, again.input, again.table, again._place = self.plan, self.input, self.table, self._place
         again.schemes = nn.ModuleList(schemes)
         return again.train(self.training)
+
+    def attend(
+        self,
+        layer: int,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        *,
+        q_positions: Positions,
+        k_positions: Positions,
+        at: list[Any] | None = None,
+        document_ids: tuple[torch.Tensor, torch.Tensor] | None = None,
+        mask: torch.Tensor | None = None,
+        extras: dict[str, torch.Tensor] | None = None,
+        dropout: float = 0.0,
+    ) -> torch.Tensor:
+        """Attend as a layer of the model does: its scheme, causal order, window, chunks, softmax scale and factor of queries.
+
+        What is not about positions stays the model's: sinks, caps on scores, norms of queries and keys.
+
+        Args:
+            layer: its number.
+            q: queries, neither turned nor scaled.
+            k: keys, not turned.
+            v: values.
+            q_positions: where the queries are.
+            k_positions: where the keys are.
+            at: from ``at``, to save work.
+            document_ids: of queries and of keys, where documents are packed.
+            mask: as in ``ordinate.attend``.
+            extras: as in ``ordinate.attend``.
+            dropout: as in ``ordinate.attend``.
+
+        Returns:
+            Attended values.
+
+        Shape:
+            q [B, H, Q, D], k and v [B, H_kv, K, D] -> [B, H, Q, D]
+
+        Raises:
+            ValueError: if something does not fit.
+        """
+        plan = self.plan.layers[layer]
+        if plan.chunk is not None:
+            chunks = [as_tensor(places, q.device) // plan.chunk for places in (q_positions, k_positions)]
+            given = document_ids or (torch.zeros_like(chunks[0]), torch.zeros_like(chunks[1]))
+            document_ids = tuple(ids * LONGEST + chunk for ids, chunk in zip(given, chunks, strict=True))  # type: ignore[assignment]
+        return attend(
+            self.scaled_queries(layer, q, q_positions),
+            k,
+            v,
+            scheme=self.layers[layer],
+            q_positions=q_positions,
+            k_positions=k_positions,
+            at=None if at is None else at[layer],
+            causal=self.plan.causal,
+            window=plan.window,
+            document_ids=document_ids,
+            mask=mask,
+            extras=extras,
+            scale=plan.softmax_scale,
+            dropout=dropout,
+        )
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -123,7 +123,7 @@ def _counting(stack: StackPlan) -> str:
         case "tokens":
             return f"real tokens are counted, all but padding token {ids.padding_token}"
         case _:
-            return "0, 1, 2, ... in order, after what is cached"
+            return f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
 
 
 def _layer(layer: LayerPlan) -> str:
@@ -136,6 +136,8 @@ def _layer(layer: LayerPlan) -> str:
         scale = layer.query_scale
         place = f"(p + {scale.first})" if scale.first else "p"
         parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
+    if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:
+        parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
 
 
@@ -148,6 +150,6 @@ def _arguments(plan: Any) -> str:
     for field in dataclasses.fields(plan):
         value = getattr(plan, field.name)
         if value != field.default:
-            text = repr(value) if isinstance(value, Rule) else short(value)
+            text = f"{type(value).__name__}({_arguments(value)})" if isinstance(value, Rule) else short(value)
             shown.append(f"{field.name}={text}")
     return ", ".join(shown)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ordinate.checkpoints import bias_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.gguf_header import GGUFHeader, read_header, read_small_tensor
-from ordinate.checkpoints.kinds import ordinary, printable, short
+from ordinate.checkpoints.kinds import MOST, ordinary, printable, short
 from ordinate.checkpoints.plan import PositionPlan, RopePlan, StackPlan
 from ordinate.checkpoints.recording import finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -178,7 +178,7 @@ def _divided(fields: Fields, stack: StackPlan, factors: Mapping[str, tuple[float
     rule = LongRoPE(
         short_factors=factors[SHORT],
         long_factors=factors[LONG],
-        original_length=max(stack.max_length or 2, 2),
+        original_length=MOST,  # one list for all lengths
         factor=1.0,
         attention_factor=1.0,
     )

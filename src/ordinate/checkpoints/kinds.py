@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -133,6 +134,22 @@ def flag(value: Any) -> Reading[bool]:
     return False, f"needed true or false, got {short(value)}"
 
 
+def switch(value: Any) -> Reading[bool]:
+    """Read true, false, or a whole number that stands for it, as published Llama 4 configurations have it.
+
+    Args:
+        value: what came.
+
+    Returns:
+        Whether it is on, and what it lacks.
+
+    Example:
+        >>> switch(4), switch(False)
+        ((True, ''), (False, ''))
+    """
+    return (value != 0, "") if isinstance(value, int) and not isinstance(value, bool) else flag(value)
+
+
 def one_of(*known: str) -> Kind[str]:
     """Say that a value must be one of some words.
 
@@ -218,3 +235,21 @@ def listed(names: Iterable[str], *, most: int = 10) -> str:
     """
     ordered = [printable(name) for name in sorted(names)]
     return ", ".join(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Ask whether a known name was meant.
+
+    Args:
+        name: unknown.
+        known: the others.
+
+    Returns:
+        A question, or nothing.
+
+    Example:
+        >>> nearest("rope_teta", ["rope_theta", "alibi"])
+        'did you mean rope_theta?'
+    """
+    near = difflib.get_close_matches(name[:SHOWN], list(known), n=1, cutoff=0.8)
+    return f"did you mean {near[0]}?" if near else ""

@@ -112,7 +112,9 @@ def _row_faults(weight: Any, n_heads: int, n_kv_heads: int, head_dim: int) -> li
     needed = f"{queries} rows (n_heads={n_heads} x head_dim={head_dim})"
     if keys != queries:
         needed += f" or {keys} (n_kv_heads={n_kv_heads} x head_dim={head_dim})"
-    if rows == queries + 2 * keys:
+    if keys == queries and rows < queries and rows % head_dim == 0 and n_heads % (rows // head_dim or 1) == 0:
+        hint = f"fewer key heads than query heads? pass n_kv_heads={rows // head_dim}"
+    elif rows == queries + 2 * keys:
         hint = (
             f"queries, keys and values in one are converted apart: weight.split(({queries}, {keys}, {keys})) where they follow one "
         )

@@ -6,7 +6,7 @@ its attention does with positions. ``build()`` makes the modules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ordinate.scaling.rule import Rule
@@ -178,7 +178,7 @@ class StackPlan:
     causal: bool
     max_length: int | None
     input: InputPlan | None
-    layers: tuple[LayerPlan, ...]
+    layers: tuple[LayerPlan, ...] = field(repr=False)
     position_ids: PositionIds = PositionIds()
     table: DebertaTablePlan | None = None
     cross_attention: LayerPlan | None = None
@@ -223,7 +223,7 @@ class PositionPlan:
     model_type: str
     source: str
     stacks: tuple[StackPlan, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = field(repr=False)
     warnings: tuple[str, ...]
 
     def stack(self, name: str | None = None) -> StackPlan:

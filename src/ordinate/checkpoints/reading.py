@@ -77,23 +77,42 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
     inner, prefix, inner_type = _text_part(values, whole_type, source.name)
-    inner = {key: value for key, value in inner.items() if key not in ignore}
+    passed_over = {key.removeprefix(prefix) for key in ignore}
     reader, kind = _reader(inner_type, inner, source.name)
     fields = Fields(
-        inner,
+        {key: value for key, value in inner.items() if key not in passed_over},
         source=source.name,
         model_type=inner_type,
         defaults=kind.defaults if kind is not None else {},
         prefix=prefix,
         sizes_given=not prefix,
     )
-    fields.used |= {"model_type", *ignore}
-    fields.note("model_type", inner_type, "the table of model types: layout, arithmetic and what else no key says")
+    fields.used.add("model_type")
+    _note_type(fields, values, model_type)
+    _note_passed_over(fields, inner, passed_over)
     stacks = reader(fields)
     check_leftovers(fields)
     if prefix:
         _check_around(fields, values, source.name)
     return finished(fields, stacks, inner_type)
+
+
+def _note_type(fields: Fields, values: Mapping[str, Any], asked: str | None) -> None:
+    became = f"{fields.model_type}, in the table of model types: layout, arithmetic and what else no key says"
+    declared = values.get("model_type")
+    fields.note("model_type", asked or fields.values.get("model_type", declared), became, source="asked for" if asked else None)
+    if asked is not None and declared not in (None, asked):
+        fields.warnings.append(f"model_type: {short(declared)} is declared, and read as {asked}, as asked")
+
+
+def _note_passed_over(fields: Fields, values: Mapping[str, Any], keys: Collection[str]) -> None:
+    for key in sorted(keys):
+        if key in values:
+            fields.note(key, values[key], "nothing: passed over, as asked")
+            if key in KNOWN and not is_off(values[key]):
+                fields.warn(key, "passed over, as asked")
+        else:
+            fields.refuse(f"ignore: needed keys of the configuration, got {short(key)}")
 
 
 def _type_of(values: Mapping[str, Any], asked: str | None, name: str) -> str:
@@ -127,7 +146,9 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     if model_type in ROTARY_TYPES:
         kind = ROTARY_TYPES[model_type]
         return lambda fields: (read_rotary(fields, kind),), kind
-    near = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=2, cutoff=0.8)
+    close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
+    # a longer or shorter name is another architecture more often than a slip
+    near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     known = ", ".join(MODEL_TYPES)
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}known are {known}")
@@ -144,8 +165,5 @@ def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
             fields.warnings.append(f"{key}: changes nothing beside text_config")
     for key in ("vision_config", "audio_config"):
         if isinstance(values.get(key), Mapping):
-            fields.entries.append(_unread(key, name))
-
-
-def _unread(key: str, name: str) -> Entry:
-    return Entry(key=key, value=None, source=name, became="not read: the plan is of the text model")
+            count = f"{len(values[key])} keys"
+            fields.entries.append(Entry(key=key, value=count, source=name, became="not read: the plan is of the text model"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import short
+from ordinate.checkpoints.kinds import nearest, short
 from ordinate.checkpoints.plan import PositionPlan, StackPlan
 from ordinate.checkpoints.vocabulary import KNOWN, TELLING, is_off, looks_positional
 
@@ -32,9 +32,8 @@ def check_leftovers(fields: Fields) -> None:
             continue
         harmless = key == "partial_rotary_factor" and value == 1
         if key not in KNOWN:
-            fields.fault(
-                key, f"looks like a key of positions and is unknown, got {short(value)}; if it is not one, pass it in ignore="
-            )
+            meant = nearest(key, KNOWN) or "if it is not one, pass it in ignore="
+            fields.fault(key, f"looks like a key of positions and is unknown, got {short(value)}; {meant}")
         elif key in TELLING and not harmless:
             fields.fault(key, f"cannot be honoured: {fields.model_type} reads no such key, got {short(value)}")
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields, Place
-from ordinate.checkpoints.kinds import listed, number, one_of, ordinary, printable, short, whole
+from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
 from ordinate.scaling import Rule
 
@@ -157,7 +157,12 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         part.fault(
             "rope_theta", f"cannot be honoured: {part.model_type}'s code fixes the base, got {short(part.values['rope_theta'])}"
         )
-    base = part.take(("rope_theta",), number(least=1.0), f"base{whom} {{}}", default=default, also=also)
+    of_base, became = number(least=1.0), f"base{whom} {{}}"
+    if part.has("rope_theta") or not spellings:
+        base = part.take(("rope_theta",), of_base, became, default=default, also=also)
+    else:
+        part.used.add("rope_theta")
+        base = fields.take(spellings, of_base, became, default=default)
     kind = _kind(part, keys)
     partial = _partial(fields, part, keys, kind)
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
@@ -173,6 +178,9 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if keys.scales_softmax and kind not in ("default", "yarn") and part.has("mscale_all_dim"):
         part.used.add("mscale_all_dim")
         part.fault("mscale_all_dim", f"cannot be honoured beside the rule {kind}, needed yarn")
+    if kind in ("default", "linear", "proportional") and fields.has(ORIGINAL):
+        fields.used.add(ORIGINAL)
+        fields.note(ORIGINAL, fields.values[ORIGINAL], f"nothing: the rule {kind} needs no trained length")
     _leftovers(part, kind)
     if rule is not None and not part.faults:
         rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
@@ -189,7 +197,13 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
         taken, lacking = known(name)
         return taken, lacking and f"{lacking}; {part.model_type} accepts no other"
 
-    return part.take(("rope_type", "type"), read, "rule {}") if part.has("rope_type", "type") else "default"
+    if part.has("rope_type", "type"):
+        return part.take(("rope_type", "type"), read, "rule {}")
+    part.used.update(("rope_type", "type"))
+    of_rules = [key for key, value in part.values.items() if key in RULE_KEYS and value is not None]
+    if of_rules:
+        part.fault("rope_type", f"needed beside {listed(of_rules)}, got nothing")
+    return "default"
 
 
 def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str) -> float:
@@ -215,5 +229,6 @@ def _leftovers(part: Fields, kind: str) -> None:
         part.fault(key, f"cannot be honoured: {part.model_type} reads no such key")
     unknown = left - idle - TELLING_KEYS
     if unknown:
-        part.refuse(f"{part.prefix.removesuffix('.')}: unknown keys {listed(unknown)}")
+        meant = " ".join(filter(None, (nearest(key, RULE_KEYS | {"rope_theta", "rope_type"}) for key in sorted(unknown)[:10])))
+        part.refuse(f"{part.prefix.removesuffix('.')}: unknown keys {listed(unknown)}{meant and f'; {meant}'}")
     part.used |= left

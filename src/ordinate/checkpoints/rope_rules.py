@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -205,5 +206,5 @@ def _faulty(part: Fields) -> bool:
 def _translated(fault: Exception) -> str:
     text = str(fault)
     for ours, theirs in SPELLINGS.items():
-        text = text.replace(f"{ours}:", f"{theirs}:")
+        text = re.sub(rf"\b{ours}\b", theirs, text)
     return text

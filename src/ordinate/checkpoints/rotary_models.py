@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import flag, ordinary, short, whole
+from ordinate.checkpoints.kinds import flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
@@ -162,7 +162,7 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
         return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0, rounded=True)
     if not kind.query_scale:
         return None
-    on = fields.take(("attn_temperature_tuning",), flag, "queries without rotation grow with the position: {}", default=True)
+    on = fields.take(("attn_temperature_tuning",), switch, "queries without rotation grow with the position: {}", default=True)
     strength = fields.take(("attn_scale",), ordinary(), "by {} times the logarithm", default=0.1)
     length = fields.take(("floor_scale",), whole(least=1), "of steps of {} tokens", default=8192)
     return QueryScale(strength=strength, length=length, first=1, rounded=False) if on else None

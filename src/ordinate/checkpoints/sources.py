@@ -13,6 +13,7 @@ from ordinate.checkpoints.kinds import SHOWN, printable, short
 
 LARGEST_FILE = 2 * 2**20
 CONFIG = "config.json"
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 DEEPEST = 32
 LONGEST_LIST = 2**16
 MOST_VALUES = 300_000
@@ -66,6 +67,8 @@ def find_source(source: Any) -> Source:
         raise ValueError(f"source: needed a mapping, a path or a configuration object, got {type(source).__name__}")
     if not _can_be_a_name(str(source)):
         raise ValueError(f"source: needed a path, got {short(str(source))}")
+    if str(source).lstrip().startswith("{"):
+        raise ValueError(f"source: needed a path, got text; pass json.loads(text), got {short(str(source))}")
     return _in_folder(Path(source)) if Path(source).is_dir() else _at_path(Path(source))
 
 
@@ -82,6 +85,8 @@ def _at_path(path: Path) -> Source:
 
 def _of_file(path: Path) -> Source:
     name = printable(path.name)
+    if path.suffix.lower() in WEIGHTS:
+        raise ValueError(f"{name}: needed a configuration, got weights; pass {CONFIG} or the model's folder")
     return Source(name, _plain_mapping(_json(path, name), name))
 
 

@@ -123,6 +123,8 @@ def compare_frequencies(stored: torch.Tensor, rope: Rope) -> StoredFrequencies:
         >>> report.cause, report.base
         ('another base', 500000.0)
     """
+    if not isinstance(rope, Rope):
+        raise ValueError(f"rope: needed a Rope, got {described(rope)}; a layer without a rotation has no frequencies")
     own = torch.tensor(rope.inverse_frequencies, dtype=torch.float64, device="cpu")
     if not isinstance(stored, torch.Tensor) or not stored.is_floating_point() or stored.shape != own.shape:
         raise ValueError(

@@ -8,6 +8,8 @@ import sys
 import warnings
 from typing import Any
 
+from ordinate.cli.columns import aligned
+
 
 def add_parser(commands: Any) -> None:
     """Add the subcommand.
@@ -20,8 +22,9 @@ def add_parser(commands: Any) -> None:
         help="what a checkpoint says of positions: every key, where it came from, what it became",
         description="Read config.json, a GGUF file's header, or a folder with one. Nothing is executed, no weight is loaded.",
     )
-    parser.add_argument("path", metavar="PATH", help="config.json, a .gguf file, or a model's folder")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="config.json, a .gguf file, or a model's folder")
+    parser.add_argument("--json", action="store_true", help="print JSON; a stack's layers are numbers of its layer_plans")
+    parser.add_argument("--types", action="store_true", help="print the model types that can be read")
     parser.add_argument("--model-type", metavar="TYPE", help="for a configuration without model_type, or with an unknown one")
     parser.add_argument("--ignore", metavar="KEY", action="append", default=[], help="pass over a key; may be repeated")
     parser.set_defaults(run=run)
@@ -40,15 +43,38 @@ def run(options: argparse.Namespace) -> int:
     from ordinate.checkpoints.explaining import as_values
     from ordinate.checkpoints.kinds import printable
 
+    if options.types:
+        print("\n".join(_types()))
+        return 0
+    if options.path is None:
+        print("ordinate read: needed a PATH, or --types", file=sys.stderr)
+        return 2
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the plan keeps them, and explain() prints them
             plan = checkpoints.read(options.path, model_type=options.model_type, ignore=options.ignore)
     except ValueError as fault:
-        print(f"ordinate read: {fault}", file=sys.stderr)
+        print(f"ordinate read: {_as_options(str(fault))}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"ordinate read: {printable(options.path)}: could not read ({error.strerror or error})", file=sys.stderr)
         return 2
     print(json.dumps(as_values(plan), indent=1) if options.json else plan.explain())
     return 0
+
+
+def _as_options(message: str) -> str:
+    """The library's hints in the words of the command line."""
+    for ours, option in (("say it with model_type=", "say it with --model-type"), ("pass it in ignore=", "pass it with --ignore")):
+        message = message.replace(ours, option)
+    return message
+
+
+def _types() -> list[str]:
+    from ordinate.checkpoints.reading import OTHER_TYPES, SAME, WHOLES
+    from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+
+    rows: list[tuple[str, ...]] = [(name, "rope", kind.layout, kind.arithmetic) for name, kind in ROTARY_TYPES.items()]
+    rows += [(name, "tables or biases", "", "") for name in OTHER_TYPES]
+    rows += [(name, f"as {other}", "", "") for name, other in {**WHOLES, **SAME}.items()]
+    return aligned([("model type", "positions", "layout", "arithmetic"), *sorted(rows)])

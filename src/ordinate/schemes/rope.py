@@ -21,7 +21,7 @@ from ordinate import phases as phase_recipes
 from ordinate.arguments import call_arguments, fixed
 from ordinate.checks import described, finite_numbers, whole_number
 from ordinate.phases import Phases
-from ordinate.positions import Positions, check, count
+from ordinate.positions import Positions, check, count, ends
 from ordinate.rotation import Arithmetic, Layout, Rotation, rotate
 from ordinate.scaling.rule import Rule
 from ordinate.schemes.rope_settings import frequencies_of, scaled_frequencies, scaling_faults, width_faults
@@ -45,7 +45,8 @@ class Rope(QueryKeyScheme):
         inverse_frequencies: w_i in radians a position instead of base, rotary_dim / 2 numbers; float64 values count as exact.
         scaling: a rule of ``ordinate.scaling`` that changes the frequencies; its float64 values count as exact. Its magnitude
             multiplies the turned entries of queries and keys, its softmax factor the softmax scale.
-        length: of the sequence, for a rule that needs it; None is any length up to the rule's original one. ``at_length`` sets it.
+        length: of the sequence, for a rule that needs it; None is any length up to the rule's original one, and farther positions
+            are refused. ``at_length`` sets it.
         phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
         arithmetic: "float32" (turn in float32, round once), "input" (every step in the input's dtype, as most of transformers) or
             "mixed" (cos and sin rounded to the input's dtype, then as float32).
@@ -179,6 +180,7 @@ class Rope(QueryKeyScheme):
             torch.Size([3, 4])
         """
         check(positions)
+        self._check_reach(positions)
         return Rotation(*self._cos_sin(positions, device, torch.float32), positions, self._made_by)
 
     def queries(self, q: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
@@ -297,6 +299,8 @@ class Rope(QueryKeyScheme):
         self._check_vectors(name, x, sequence_dim)
         batch = x.shape[0] if x.ndim > -sequence_dim else 1
         check(positions, length=x.shape[sequence_dim], batch=batch, hint=_order_hint(name, x, positions, sequence_dim))
+        if not isinstance(at, Rotation):
+            self._check_reach(positions)
         if x.dtype == torch.float64 or not isinstance(at, Rotation):
             precision = torch.float64 if x.dtype == torch.float64 else torch.float32
             cos, sin = self._cos_sin(positions, x.device, precision)
@@ -317,6 +321,24 @@ class Rope(QueryKeyScheme):
             sequence_dim=sequence_dim,
             arithmetic=self.arithmetic,
         )
+
+    def _check_reach(self, positions: Positions) -> None:
+        """Refuse positions beyond the original length of a rule that would change there, where they are known without waiting."""
+        original = getattr(self.scaling, "original_length", None) if self.length is None else None
+        if original is None or self.scaling is None or not self.scaling.needs_length or count(positions) == 0:
+            return
+        if isinstance(positions, range):
+            farthest = ends(positions)[1]
+        elif positions.device.type == "cpu" and positions.numel() and not torch.compiler.is_compiling():
+            farthest = math.ceil(positions.max().item())
+        else:
+            return
+        if farthest >= original:
+            name = type(self.scaling).__name__
+            raise ValueError(
+                f"positions: needed 0..{original - 1}, since {name} changes the frequencies of longer sequences, got {farthest}; "
+                "use at_length(n) with the length of the whole sequence"
+            )
 
     def _check_vectors(self, name: str, x: torch.Tensor, sequence_dim: int) -> None:
         if sequence_dim not in (-2, -3):
