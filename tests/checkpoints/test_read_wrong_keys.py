@@ -257,7 +257,7 @@ def test_all_faults_come_at_once() -> None:
         (small("t5", num_decoder_layers=0), ("num_decoder_layers: needed a whole number from 1",)),
         (small("bloom") | {"num_attention_heads": 2**20, "hidden_size": 2**20}, ("num_attention_heads: needed at most 4096",)),
         (small("deberta", relative_attention=True), ("pos_att_type: needed c2p, p2c or both",)),
-        (small("deberta", pos_att_type="c2p|p2p"), ("pos_att_type: needed c2p and p2c alone, got 'c2p|p2p'",)),
+        (small("deberta", pos_att_type="c2p|p2p"), ("pos_att_type: needed c2p and p2c alone, each once, got 'c2p|p2p'",)),
         (small("deberta", pos_att_type=[1]), ("pos_att_type: needed a list of c2p and p2c", "got [1]")),
         (small("deberta-v2", position_buckets=2), ("position_buckets: needed -1 or at least 4, got 2",)),
         (small("deberta-v2", norm_rel_ebd="rms"), ("norm_rel_ebd: needed one of none, layer_norm, got 'rms'",)),

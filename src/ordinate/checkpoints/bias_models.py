@@ -50,6 +50,8 @@ def slopes(n_heads: int, *, bias_max: float = 8.0) -> tuple[float, ...]:
 def _bloom(fields: Fields) -> Stacks:
     """Read BLOOM: ALiBi with the authors' slopes."""
     n_layers, n_heads, width = sizes(fields, BLOOM)
+    if not fields.take(("alibi",), flag, "ALiBi: {}", default=True):
+        fields.fault("alibi", "cannot be honoured: needed true for bloom, got false")
     scheme = AlibiPlan(n_heads=n_heads, slopes=slopes(_heads(fields, n_heads)))
     return (_decoder(n_layers, scheme, _scale(fields, width, n_heads), max_length=_declared(fields, "seq_length", "n_positions")),)
 
@@ -95,6 +97,10 @@ def falcon_alibi(fields: Fields) -> Stacks:
     """
     n_layers, n_heads, width = sizes(fields, BLOOM)
     fields.take(("alibi",), flag, "ALiBi: {}")
+    for key in ("rope_parameters", "rope_scaling", "rope_theta"):
+        fields.used.add(key)
+        if fields.has(key):
+            fields.note(key, fields.values[key], "nothing, beside ALiBi")  # transformers adds one to every Falcon
     scale = _scale(fields, width, n_heads)
     values = tuple(bfloat16(slope) * scale for slope in slopes(_heads(fields, n_heads)))
     scheme = AlibiPlan(n_heads=n_heads, slopes=values)
@@ -235,10 +241,10 @@ def _terms(value: Any) -> Reading[Terms]:
     parts = value.lower().split("|") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
         return (), f"needed a list of c2p and p2c, or 'c2p|p2c', got {short(value)}"
-    words = tuple(sorted({part.strip() for part in parts} - {""}))
-    if set(words) <= {"c2p", "p2c"}:
+    words = tuple(sorted(part.strip() for part in parts if part.strip()))
+    if set(words) <= {"c2p", "p2c"} and len(set(words)) == len(words):
         return words, ""
-    return (), f"needed c2p and p2c alone, got {short(value)}"
+    return (), f"needed c2p and p2c alone, each once, got {short(value)}"
 
 
 def _decoder(n_layers: int, scheme: AlibiPlan, scale: float, *, max_length: int | None) -> StackPlan:

@@ -78,9 +78,10 @@ def detect_layout(
 
     It rests upon training with RoPE: weights never trained, trained without it, or trained little do not tell. Neither do a layer
     with few heads and pairs (the score is at most sqrt(heads * rotary_dim / 2)), one that attends by content alone, and weights of
-    which only the queries were converted. Scales of rows do not matter, so neither does the weight of a norm of queries or keys. A
-    wrong head_dim, rotary_dim or rotary_start hides "half"; "interleaved" pairs are neighbours wherever a head starts and may still
-    be found. Several layers can be asked at once, which tells more: put their weights one below the other and count all heads.
+    which only the queries were converted. Scales of rows do not matter, so neither does the weight of a norm of queries or keys.
+    Two things mislead it: a wrong head_dim, rotary_dim or rotary_start (rows of two heads, taken for pairs, are coupled too), and a
+    model without RoPE whose inputs carry sinusoids and whose queries and keys turn them. Several layers can be asked at once, which
+    tells more: put their weights one below the other and count all heads.
 
     Of the 30 layers of SmolLM2-135M, stored in 4 bits, 26 are told with half and 27 with interleaved pairs, none wrongly; all
     layers together reach six times the score needed. A model of four layers after minutes of training is not told.
@@ -128,6 +129,8 @@ def _faults(q_weight: Any, k_weight: Any, q_rows: int, k_rows: int, rotary_dim: 
     for name, weight, rows in (("q_weight", q_weight, q_rows), ("k_weight", k_weight, k_rows)):
         if not isinstance(weight, torch.Tensor) or not weight.is_floating_point() or weight.ndim != 2 or len(weight) != rows:
             faults.append(f"{name}: needed a floating tensor [{rows}, d_in], got {described(weight)}")
+        elif weight.is_meta or not weight.shape[1]:
+            faults.append(f"{name}: needed numbers, got {described(weight)}{' on meta' if weight.is_meta else ' without columns'}")
         elif not bool(weight.double().isfinite().all()):
             faults.append(f"{name}: needed finite numbers, got {described(weight)} with NaN or infinity")
     if not faults and q_weight.shape[1] != k_weight.shape[1]:

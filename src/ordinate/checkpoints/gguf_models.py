@@ -74,7 +74,7 @@ SCALING_WORDS = {
     "rope.scaling.finetuned": "finetuned",
 }
 READ_BESIDE = {"rope.dimension_count", "attention.head_count_kv", "attention.value_length", "attention.causal"}
-POSITIONAL = re.compile(r"rope|sliding|alibi|relative|temperature|attention\.scale|key_length")
+POSITIONAL = re.compile(r"rope|sliding|alibi|relative|temperature|attention\.scale|key_length|chunk")
 DIVISORS = "rope_freqs.weight"
 SHORT, LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 
@@ -108,8 +108,14 @@ def read_gguf(path: Path) -> PositionPlan:
         "general.architecture", name, f"model type {architecture.model_type}, weights stored for {architecture.layout} pairs"
     )
     stacks = OTHERS[name](fields) if name in OTHERS else (_rotary(path, header, fields, architecture),)
+    _check_causal(fields, header.metadata.get(f"{name}.attention.causal"), f"{name}.attention.causal", stacks[0].causal)
     _refuse_unread(fields, header.metadata, name)
     return finished(fields, stacks, architecture.model_type)
+
+
+def _check_causal(fields: Fields, value: Any, key: str, causal: bool) -> None:
+    if value is not None and value is not causal:
+        fields.refuse(f"{key}: cannot be honoured: needed {causal} for {fields.model_type}, got {short(value)}")
 
 
 def _fields(path: Path, header: GGUFHeader, name: str, architecture: Architecture) -> Fields:
@@ -118,7 +124,13 @@ def _fields(path: Path, header: GGUFHeader, name: str, architecture: Architectur
     values = {word: metadata[prefix + key] for key, word in WORDS.items() if prefix + key in metadata}
     names = {word: prefix + key for key, word in WORDS.items()}
     scaling = {word: metadata[prefix + key] for key, word in SCALING_WORDS.items() if prefix + key in metadata}
-    if scaling and scaling.get("rope_type") != "none":
+    if scaling.get("rope_type") == "none":
+        scaling = {key: value for key, value in scaling.items() if key == "factor" and value != 1.0}
+        if scaling:
+            scaling["rope_type"] = "none"  # refused: a factor of no rule
+    elif "factor" in scaling:
+        scaling.setdefault("rope_type", "linear")  # what readers of the format take
+    if scaling:
         values["rope_scaling"] = scaling
     names["rope_scaling"] = f"{prefix}rope.scaling"
     names["general.architecture"] = "general.architecture"
@@ -129,6 +141,7 @@ def _fields(path: Path, header: GGUFHeader, name: str, architecture: Architectur
 
 def _rotary(path: Path, header: GGUFHeader, fields: Fields, architecture: Architecture) -> StackPlan:
     kind = ROTARY_TYPES[architecture.model_type]
+    kind = replace(kind, rope=replace(kind.rope, base=10000.0))  # readers of the format have one default for all
     key = f"{_name(header)}.rope.dimension_count"
     factors = _factors(path, header, fields)
     turning = header.metadata.get(key)

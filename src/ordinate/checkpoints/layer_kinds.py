@@ -61,6 +61,10 @@ def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
 
     def read(fields: Fields, n_layers: int) -> Kinds:
         window = _window(fields, default=default) if not switch or _switched_on(fields) else None
+        if not switch and window is not None and fields.values.get("use_sliding_window") is False:
+            fields.used.add("use_sliding_window")
+            fields.note("use_sliding_window", False, "nothing")
+            fields.warn("use_sliding_window", f"changes nothing: {fields.model_type} reads no such key, and the window is on")
         _refuse_types(fields, n_layers, sliding=window is not None)
         return [LayerKind(window=window)] * n_layers
 
@@ -234,6 +238,8 @@ def _switched_on(fields: Fields) -> bool:
     if not on and fields.has("sliding_window"):
         fields.used.add("sliding_window")
         fields.note("sliding_window", fields.values["sliding_window"], "nothing, since use_sliding_window is off")
+        if not fields.has("use_sliding_window"):
+            fields.warn("sliding_window", "changes nothing without use_sliding_window")
     return on
 
 

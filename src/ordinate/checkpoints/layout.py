@@ -37,8 +37,8 @@ def convert_layout(
     the output projection need no conversion. The weight of a norm over the head's entries is a projection with ``n_heads=1``.
 
     Args:
-        weight: of queries or keys, one row an output as ``nn.Linear`` has it, in any dtype; n_heads or n_kv_heads heads, which of
-            the two its number of rows says.
+        weight: of queries or keys, one row an output as ``nn.Linear`` has it, in any dtype that torch can index; n_heads or
+            n_kv_heads heads, which of the two its number of rows says.
         to: the layout wanted; the weight has the other one.
         n_heads: query heads.
         head_dim: width of a head.
@@ -72,8 +72,8 @@ def convert_layout(
     faults += head_faults(n_heads, n_kv_heads, head_dim, rotary_dim, rotary_start)
     require("convert_layout", faults or _row_faults(weight, n_heads, n_kv_heads, head_dim))
     width = head_dim - rotary_start if rotary_dim is None else rotary_dim
-    heads = weight.detach().reshape(-1, head_dim, *weight.shape[1:])
-    return heads[:, _order(to, head_dim, width, rotary_start)].reshape(weight.shape)
+    heads = weight.detach().reshape(len(weight) // head_dim, head_dim, *weight.shape[1:])
+    return heads[:, _order(to, head_dim, width, rotary_start)].reshape(weight.shape).contiguous()
 
 
 def head_faults(n_heads: Any, n_kv_heads: Any, head_dim: Any, rotary_dim: Any, rotary_start: Any) -> list[str]:

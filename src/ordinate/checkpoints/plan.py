@@ -203,7 +203,7 @@ class Entry:
     """One position-related key: where it stands, its value there, and what it became."""
 
     key: str
-    value: Any
+    value: Any = field(hash=False)
     source: str
     became: str
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ordinate.checkpoints import bias_models, table_models
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import Entry, PositionPlan
+from ordinate.checkpoints.kinds import printable, short
+from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.table_models import Reader
-from ordinate.checkpoints.vocabulary import KNOWN, is_off
+from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
 
 SHOWN = 60
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
@@ -88,13 +88,28 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
         sizes_given=not prefix,
     )
     fields.used.add("model_type")
+    for key in ("text_config", "language_config"):
+        if not prefix and isinstance(inner.get(key), Mapping):
+            fields.fault(key, f"cannot be honoured: {inner_type} is no composite of several models")
     _note_type(fields, values, model_type)
     _note_passed_over(fields, inner, passed_over)
     stacks = reader(fields)
+    _check_causal(fields, stacks)
     check_leftovers(fields)
     if prefix:
         _check_around(fields, values, source.name)
     return finished(fields, stacks, inner_type)
+
+
+def _check_causal(fields: Fields, stacks: tuple[StackPlan, ...]) -> None:
+    """Transformers lets this key turn any model around; what its windows mean then is no setting of the type."""
+    fields.used.add("is_causal")
+    if fields.has("is_causal"):
+        value, wanted = fields.values["is_causal"], [stack.causal for stack in stacks]
+        if all(value is causal for causal in wanted):
+            fields.note("is_causal", value, "as the model type has it")
+        else:
+            fields.fault("is_causal", f"cannot be honoured: needed {short(wanted[0])} for {fields.model_type}, got {short(value)}")
 
 
 def _note_type(fields: Fields, values: Mapping[str, Any], asked: str | None) -> None:
@@ -157,12 +172,14 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
 def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
     """Keys beside text_config: the text model does not read them, so they must not say something else."""
     for key, value in values.items():
-        if key not in KNOWN or is_off(value):
+        if is_off(value) or not looks_positional(key):
             continue
         if key in fields.values and fields.values[key] != value:
             fields.disagree((key, value), (fields.name(key), fields.values[key]))
-        else:
+        elif key in KNOWN:
             fields.warnings.append(f"{key}: changes nothing beside text_config")
+        else:
+            fields.refuse(f"{printable(key)}: looks like a key of positions and is unknown beside text_config, got {short(value)}")
     for key in ("vision_config", "audio_config"):
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"

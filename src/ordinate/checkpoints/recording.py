@@ -5,7 +5,7 @@ from __future__ import annotations
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import nearest, short
 from ordinate.checkpoints.plan import PositionPlan, StackPlan
-from ordinate.checkpoints.vocabulary import KNOWN, TELLING, is_off, looks_positional
+from ordinate.checkpoints.vocabulary import KNOWN, NEEDED_ON, TELLING, is_off, looks_positional
 
 MOST_FAULTS = 50
 
@@ -26,11 +26,16 @@ def check_leftovers(fields: Fields) -> None:
     for key, value in fields.values.items():
         if fields.name(key) in noted or not looks_positional(key):
             continue
+        if value is False and key in NEEDED_ON and key not in fields.used:
+            fields.fault(key, f"cannot be honoured: {fields.model_type} has no such switch, got False")
+            continue
         if is_off(value) or key in fields.used:
             if value is None or key not in fields.used:
                 fields.note(key, value, "nothing: it is off")
             continue
         harmless = key == "partial_rotary_factor" and value == 1
+        if key == "rotary":  # GPT-J's published files say that it is on
+            continue
         if key not in KNOWN:
             meant = nearest(key, KNOWN) or "if it is not one, pass it in ignore="
             fields.fault(key, f"looks like a key of positions and is unknown, got {short(value)}; {meant}")

@@ -119,7 +119,7 @@ def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:
         value = fields.values.get(key)
         if value is not None and not isinstance(value, Mapping):
             fields.fault(key, f"needed a dictionary or null, got {short(value)}")
-        elif value is not None:
+        elif value:
             found.append((key, value))
     if len(found) == 2 and dict(found[0][1]) != dict(found[1][1]):
         fields.disagree((fields.name(found[0][0]), dict(found[0][1])), (fields.name(found[1][0]), dict(found[1][1])))

@@ -100,10 +100,12 @@ def _stretch(part: Fields, max_length: int, original: int) -> float:
     if part.has("factor"):
         return _factor(part)
     part.used.add("factor")
-    ratio = max(max_length / original, 1.0)
+    ratio = max_length / original
+    if ratio < 1.0 and not part.faults:
+        part.fault("factor", f"needed, since max_position_embeddings = {max_length} is below {ORIGINAL} = {original}, got nothing")
     became = f"factor {ratio:g}; absent, so max_position_embeddings / {ORIGINAL}"
     part.note("factor", None, became, source="derived")
-    return ratio
+    return max(ratio, 1.0)
 
 
 def _yarn(fields: Fields, part: Fields, max_length: int, scales_softmax: bool) -> tuple[Rule | None, int]:
@@ -114,6 +116,8 @@ def _yarn(fields: Fields, part: Fields, max_length: int, scales_softmax: bool) -
     if not known:
         part.warn(ORIGINAL, f"absent, so max_position_embeddings = {max_length} is taken as the trained length")
     original = original_length(fields, part, default=max_length)
+    if "truncate" in part.values and part.values["truncate"] is None:
+        part.fault("truncate", "needed true or false, got null, which models take for false")
     settings: dict[str, Any] = {
         "factor": _stretch(part, max_length, original),
         "original_length": original,

@@ -106,7 +106,10 @@ def _check_values(fields: Fields, kind: RotaryType) -> None:
             fields.note(key, fields.values[key], "nothing")
             fields.warn(key, f"changes nothing: {fields.model_type} reads no such key")
     for key, allowed in kind.values.items():
-        if fields.has(key):
+        if fields.has(key) and not allowed:
+            fields.used.add(key)
+            fields.fault(key, f"cannot be honoured: {fields.model_type} says it otherwise, got {short(fields.values[key])}")
+        elif fields.has(key):
             fields.used.add(key)
             value = fields.values[key]
             if value in allowed:

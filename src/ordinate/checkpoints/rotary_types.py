@@ -87,7 +87,7 @@ GPTJ = RotaryType(
 )
 YARN_128K = {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}
 MINISTRAL3 = {"rope_type": "yarn", "factor": 16.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
-MINISTRAL3 |= {"original_max_position_embeddings": 16384, "llama_4_scaling_beta": 0.1}
+MINISTRAL3 |= {"original_max_position_embeddings": 16384, "llama_4_scaling_beta": 0.1, "rope_theta": 1e6}
 GEMMA3_LAYERS = by_pattern(keys=("sliding_window_pattern", "_sliding_window_pattern"), period=6, window=4096)
 LATENT = {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64}
 
@@ -96,7 +96,7 @@ ROTARY_TYPES: dict[str, RotaryType] = {
     "mistral": RotaryType(layers=windowed(default=4096), defaults={"max_position_embeddings": 131072}),
     "ministral3": RotaryType(
         layers=windowed(),
-        rope=RopeKeys(base=1e6, query_scale=True, absent=MINISTRAL3),
+        rope=RopeKeys(query_scale=True, absent=MINISTRAL3),
         defaults={"max_position_embeddings": 262144, "head_dim": 128},
     ),
     "mixtral": RotaryType(layers=windowed(), rope=RopeKeys(base=1e6), defaults={"max_position_embeddings": 131072}),
@@ -173,6 +173,7 @@ ROTARY_TYPES: dict[str, RotaryType] = {
         layout="interleaved",
         arithmetic="float32",
         head="latent",
+        values={"rope_interleave": (True,)},
         rope=RopeKeys(scales_softmax=True),
         defaults={"max_position_embeddings": 2048, **LATENT},
     ),
@@ -228,6 +229,7 @@ ROTARY_TYPES: dict[str, RotaryType] = {
             theta=("global_rope_theta",), local_theta=("local_rope_theta",), base=160000.0, local_base=1e4, per_type=True
         ),
         defaults={"max_position_embeddings": 8192},
+        values={"sliding_window": ()},
         idle=("position_embedding_type",),
     ),
 }

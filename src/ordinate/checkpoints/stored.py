@@ -126,7 +126,7 @@ def compare_frequencies(stored: torch.Tensor, rope: Rope) -> StoredFrequencies:
     if not isinstance(rope, Rope):
         raise ValueError(f"rope: needed a Rope, got {described(rope)}; a layer without a rotation has no frequencies")
     own = torch.tensor(rope.inverse_frequencies, dtype=torch.float64, device="cpu")
-    if not isinstance(stored, torch.Tensor) or not stored.is_floating_point() or stored.shape != own.shape:
+    if not isinstance(stored, torch.Tensor) or not stored.is_floating_point() or stored.shape != own.shape or stored.is_meta:
         raise ValueError(
             f"stored: needed a floating tensor [{len(own)}], one number a pair (rotary_dim={rope.rotary_dim}), got "
             f"{described(stored)}; another number of pairs means another rotary_dim"
@@ -151,8 +151,11 @@ def _is_table(value: torch.Tensor) -> bool:
 
 
 def _is_sinusoids(value: torch.Tensor) -> bool:
-    """A table whose position 0 has sines 0 and cosines 1 only."""
-    return _is_table(value) and value.numel() > 0 and bool(((value[..., 0, :] == 0) | (value[..., 0, :] == 1)).all())
+    """A table whose position 0 has sines 0 and cosines 1 only; on meta, any table."""
+    if not _is_table(value) or not value.numel() or value.is_meta:
+        return _is_table(value) and value.numel() > 0
+    first = value[..., 0, :]
+    return bool(((first == 0) | (first == 1)).all() and (first == 1).any())
 
 
 def _is_whole(value: torch.Tensor) -> bool:
@@ -161,13 +164,17 @@ def _is_whole(value: torch.Tensor) -> bool:
 
 def _is_places(value: torch.Tensor) -> bool:
     """Position numbers, also where a cast of the whole model has made them floating."""
-    return value.ndim <= 2 and (_is_whole(value) or value.is_floating_point())
+    if not value.is_floating_point() or value.ndim > 2:
+        return value.ndim <= 2 and _is_whole(value)
+    return value.is_meta or bool((value == value.round()).all())
 
 
 def _is_mask(value: torch.Tensor) -> bool:
-    """[1, 1, T, T] of zeros and ones in any dtype: no bias has that shape."""
+    """[1, 1, T, T] of zeros and ones, not zeros alone, in any dtype: no bias has that shape."""
     shape = value.shape
-    return value.ndim == 4 and shape[:2] == (1, 1) and shape[2] == shape[3] and bool(((value == 0) | (value == 1)).all())
+    if value.ndim != 4 or shape[:2] != (1, 1) or shape[2] != shape[3]:
+        return False
+    return value.is_meta or bool(((value == 0) | (value == 1)).all() and (value == 1).any())
 
 
 def _is_one_number(value: torch.Tensor) -> bool:

@@ -19,6 +19,7 @@ from ordinate.checks import described
 from ordinate.resampling import LengthMethod, resample_rows
 from ordinate.scaling.rule import require, whole
 
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 GridMethod = Literal["bicubic", "bilinear"]
 
 
@@ -155,7 +156,7 @@ def _square(rows: int) -> tuple[int, int]:
 
 def _table_faults(table: Any, ndim: tuple[int, ...] = (2, 3)) -> list[str]:
     shapes = "[rows, d] or [1, rows, d]" if 3 in ndim else "[rows, heads]"
-    fits = isinstance(table, torch.Tensor) and table.is_floating_point() and table.ndim in ndim
+    fits = isinstance(table, torch.Tensor) and table.dtype in DTYPES and table.ndim in ndim and table.shape[-1] > 0
     if fits and (table.ndim == 2 or len(table) == 1):
         return []
     return [f"table: needed a floating tensor {shapes}, got {described(table)}"]

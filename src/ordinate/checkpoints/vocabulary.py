@@ -42,6 +42,39 @@ TELLING = {
     "use_mem_rope",
     "use_rotary_embedding",
 }
+TELLING |= {
+    "apply_rope",
+    "attention_factor",
+    "attention_layers",
+    "attention_types",
+    "attention_window",
+    "attn_factor",
+    "beta_fast",
+    "beta_slow",
+    "full_attention_interval",
+    "high_freq_factor",
+    "llama_4_scaling_beta",
+    "local_window",
+    "long_factor",
+    "low_freq_factor",
+    "mrope_section",
+    "mscale",
+    "mscale_all_dim",
+    "nope_layers",
+    "pe_type",
+    "pos_encoding",
+    "positional_encoding",
+    "rope_type",
+    "short_factor",
+    "use_dynamic_ntk",
+    "use_logn_attn",
+    "use_long_context",
+    "use_rope",
+    "window_size",
+    "xpos",
+}
+# Switches that are on in every model that has what they switch.
+NEEDED_ON = {"apply_rope", "position_biased_input", "rotary", "use_rope", "use_rotary_embedding"}
 # Keys that belong to one of the above, or to tables of a size.
 OTHERS = {
     "_sliding_window_pattern",
@@ -51,12 +84,19 @@ OTHERS = {
     "attn_temperature_tuning",
     "axial_pos_embds_dim",
     "axial_pos_shape",
+    "context_length",
+    "d_rel",
     "floor_scale",
     "initial_context_length",
     "global_attn_every_n_layers",
     "local_attention",
+    "log_scaling_alpha",
+    "log_scaling_n_floor",
     "max_bucket_distance",
     "max_position_embeddings",
+    "max_rel_2d_pos",
+    "max_seq_len",
+    "max_seq_length",
     "max_relative_positions",
     "max_sequence_length",
     "max_source_positions",
@@ -65,14 +105,20 @@ OTHERS = {
     "model_max_length",
     "n_ctx",
     "n_positions",
+    "num_buckets",
     "no_rope_layer_interval",
     "norm_rel_ebd",
     "offset_alibi",
     "original_max_position_embeddings",
+    "pretrained_window_sizes",
     "query_pre_attn_scalar",
+    "rel_2d_pos_bins",
+    "rel_extent",
+    "rel_l2_clip_threshold",
     "relative_attention_max_distance",
     "relative_attention_num_buckets",
     "scale_attn_by_inverse_layer_idx",
+    "seq_length",
     "share_att_key",
     "sliding_window",
     "sliding_window_pattern",
@@ -85,7 +131,6 @@ BESIDE = {
     "layer_switch",
     "max_position_embeddings_per_layer",
     "order_of_interleaved_layers",
-    "rotary",
     "rotary_scaling_factor",
     "use_position_embeddings",
     "position_ids",
@@ -106,7 +151,7 @@ def looks_positional(key: str) -> bool:
         >>> [looks_positional(key) for key in ("rope_teta", "hidden_size", "rope_theta")]
         [True, False, True]
     """
-    return key in KNOWN or (key not in BESIDE and LOOKS_POSITIONAL.search(key) is not None)
+    return key in KNOWN or key in NEEDED_ON or (key not in BESIDE and LOOKS_POSITIONAL.search(key) is not None)
 
 
 def is_off(value: object) -> bool:
