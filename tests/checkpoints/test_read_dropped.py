@@ -119,6 +119,12 @@ def test_a_gguf_factor_without_a_type_is_linear(tmp_path: Path) -> None:
     assert plain.layers[0].scheme.scaling is None  # type: ignore[union-attr]
 
 
+def test_a_gguf_is_read_as_it_is(tmp_path: Path) -> None:
+    for options in ({"model_type": "llama"}, {"ignore": ["rope_theta"]}):
+        with pytest.raises(ValueError, match="needed no model_type= and no ignore="):
+            checkpoints.read(gguf(tmp_path / "a.gguf"), **options)
+
+
 def test_a_gguf_that_looks_both_ways_is_refused(tmp_path: Path) -> None:
     assert checkpoints.read(gguf(tmp_path / "a.gguf", **{"attention.causal": True})).stack().causal
     with pytest.raises(ValueError, match=r"llama\.attention\.causal: cannot be honoured: needed True"):

@@ -73,6 +73,10 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     if source.gguf is not None:
         from ordinate.checkpoints.gguf_models import read_gguf
 
+        if model_type is not None or ignore:
+            raise ValueError(
+                f"{source.name}: a GGUF file names its architecture and its keys; needed no model_type= and no ignore="
+            )
         return read_gguf(source.gguf)
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
