@@ -1,9 +1,12 @@
 """Settings by which some layers differ from others, as configurations of each model type write them."""
 
-from reading_models import MODELS, TRAINED
+from reading_models import MODELS
+from reading_sizes import TRAINED
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 MIXED = [SLIDING, FULL, FULL, SLIDING, FULL, SLIDING, SLIDING, FULL]
+LINEAR = "linear_attention"
+STILL = [LINEAR, FULL, FULL, LINEAR, FULL, LINEAR, LINEAR, FULL]
 YARN = {"rope_type": "yarn", "factor": 32.0, "original_max_position_embeddings": TRAINED, "rope_theta": 10000.0}
 MSCALE = {"rope_parameters": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707}}
 
@@ -63,6 +66,12 @@ CHANGES = {
     ],
     "starcoder2": [{"sliding_window": None}],
     "granite": [{"attention_multiplier": 0.015625}],
+    "minimax": [{"sliding_window": 9}, {"layer_types": STILL}],
+    "qwen3_next": [{"full_attention_interval": 2}, {"layer_types": STILL}],
+    "olmo_hybrid": [{"rope_parameters": {"rope_theta": None, "rope_type": "default"}}, {"layer_types": STILL}],
+    "lfm2": [{"layer_types": ["conv" if kind == LINEAR else FULL for kind in STILL]}],
+    "granitemoehybrid": [{"position_embedding_type": None}, {"layer_types": STILL}],
+    "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
 # Left out of a configuration altogether.
@@ -85,6 +94,8 @@ WITHOUT = {
     "llama4_text": ["floor_scale", "attention_chunk_size"],
     "starcoder2": ["sliding_window"],
     "granite": ["attention_multiplier"],
+    "lfm2": ["full_attn_idxs"],
+    "lara_mini": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
 

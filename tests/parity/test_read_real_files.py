@@ -75,6 +75,8 @@ def test_layers(name):
     config, layers = theirs_of(name), PLANS[name].layers
     assert len(layers) == config.num_hidden_layers
     for index, layer in enumerate(layers):
+        if not layer.attends:
+            continue
         module = attention_of(config, index)
         one = getattr(config, "sliding_window", None) if config.model_type in ONE_WINDOW else None
         assert layer.window == getattr(module, "sliding_window", one)
@@ -85,7 +87,9 @@ def test_layers(name):
     turning = getattr(config, "no_rope_layers", None)
     if turning is None and config.model_type == "cohere2":
         turning = [kind == "sliding_attention" for kind in config.layer_types]
-    assert [layer.scheme is not None for layer in layers] == ([True] * len(layers) if turning is None else list(map(bool, turning)))
+    assert [layer.scheme is not None for layer in layers] == (
+        [layer.attends for layer in layers] if turning is None else list(map(bool, turning))
+    )
 
 
 @pytest.mark.parametrize("name", ["llama_4_scout", "llama_4_scout_instruct"])

@@ -14,9 +14,10 @@ FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attenti
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """A layer's type, whether it turns, and how far it sees."""
+    """A layer's type, whether it attends and turns, and how far it sees."""
 
     kind: str = FULL
+    attends: bool = True
     turns: bool = True
     window: int | None = None
     chunk: int | None = None
@@ -56,11 +57,11 @@ def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', turns=True, window=8, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:
-        window = _window(fields, default=default) if not switch or _switched_on(fields) else None
+        window = declared_window(fields, default=default) if not switch or _switched_on(fields) else None
         _refuse_types(fields, n_layers, sliding=window is not None)
         return [LayerKind(window=window)] * n_layers
 
@@ -103,7 +104,7 @@ def by_pattern(
         # configurations saved by transformers 5 have the other spelling too, whatever the list says
         if keys and fields.has(keys[0]) and fields.has("layer_types") and kinds != pattern:
             fields.disagree((fields.name(keys[0]), every), (fields.name("layer_types"), fields.values["layer_types"]))
-        reach = _window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
+        reach = declared_window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
         return [
             LayerKind(kind=kind, window=reach if kind == SLIDING else None, turns=kind == SLIDING or not turns_only_sliding)
             for kind in kinds
@@ -151,7 +152,7 @@ def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
 
 
 def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
-    window = _window(fields, default=4096) if _switched_on(fields) else None
+    window = declared_window(fields, default=4096) if _switched_on(fields) else None
     border = fields.take(("max_window_layers",), whole(), became, default=28)
     pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
     kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
@@ -175,7 +176,7 @@ def smollm3(fields: Fields, n_layers: int) -> Kinds:
         [True, True, True, False]
     """
     turns = _turning(fields, n_layers)
-    window = _window(fields, default=None) if _switched_on(fields) else None
+    window = declared_window(fields, default=None) if _switched_on(fields) else None
     pattern = [FULL if turn or window is None else SLIDING for turn in turns]
     kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
     if SLIDING in kinds and window is None:
@@ -237,8 +238,21 @@ def _switched_on(fields: Fields) -> bool:
     return on
 
 
-def _window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW) -> int | None:
-    """The window; null says there is none, also where the model type has a default."""
+def declared_window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW) -> int | None:
+    """Read the window; null says there is none, also where the model type has a default.
+
+    Args:
+        fields: the configuration.
+        default: the window if none is declared.
+        keys: its spellings.
+
+    Returns:
+        The window, or None.
+
+    Example:
+        >>> declared_window(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), default=None)
+        8
+    """
     fields.used.update(keys)
     if not fields.has(*keys) and (keys[0] in fields.values or default is None):
         return None

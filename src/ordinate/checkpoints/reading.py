@@ -129,8 +129,8 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
         return lambda fields: (read_rotary(fields, kind),), kind
     near = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=2, cutoff=0.8)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    known = ", ".join(MODEL_TYPES)
-    raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}known are {known}")
+    known = f"known are {len(MODEL_TYPES)} types, listed in ordinate.checkpoints.reading.MODEL_TYPES"
+    raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
 
 def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:

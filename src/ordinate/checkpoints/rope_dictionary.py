@@ -51,6 +51,7 @@ class RopeKeys:
         scaled: layer types that a flat ``rope_scaling`` reaches.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
+        ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
     theta: tuple[str, ...] = ("rope_theta",)
@@ -66,6 +67,7 @@ class RopeKeys:
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
     scales_softmax: bool = False
     query_scale: bool = False
+    ntk_alpha: bool = False
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -159,6 +161,8 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         )
     base = part.take(("rope_theta",), number(least=1.0), f"base{whom} {{}}", default=default, also=also)
     kind = _kind(part, keys)
+    if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
+        kind = "ntk"
     partial = _partial(fields, part, keys, kind)
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
     strength = None

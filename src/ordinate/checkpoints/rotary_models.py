@@ -48,6 +48,9 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
+    if kind.normed_after:
+        became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
+        fields.note("model_type", fields.model_type, became)
     schemes = {
         label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
         for label, setting in settings.items()
@@ -70,7 +73,8 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         still = fields.take(("qk_nope_head_dim",), whole(most=WIDEST_HEAD), "first {} entries of a head stay")
         turns = fields.take(("qk_rope_head_dim",), whole(least=2, most=WIDEST_HEAD), "last {} entries of a head turn")
         _repeated(fields, "qk_head_dim", still + turns, "width of a head {}")
-        _repeated(fields, "head_dim", turns, "what turns of a head {}")
+        if "head_dim" not in kind.idle:
+            _repeated(fields, "head_dim", turns, "what turns of a head {}")
         return still + turns, still, turns
     if kind.head == "declared" and (
         fields.has("head_dim") or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
@@ -176,7 +180,7 @@ def _layer(
     query_scale: QueryScale | None,
 ) -> LayerPlan:
     rule = settings[shape.kind].rule if shape.turns else None
-    grows = query_scale is not None and (query_scale.first == 0 or not shape.turns)
+    grows = query_scale is not None and shape.attends and (query_scale.first == 0 or not shape.turns)
     return LayerPlan(
         scheme=schemes[shape.kind] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
@@ -184,6 +188,7 @@ def _layer(
         chunk=shape.chunk,
         query_scale=query_scale if grows else None,
         kind=shape.kind,
+        attends=shape.attends,
     )
 
 

@@ -6,12 +6,13 @@ Layout, arithmetic and slice are in no configuration, but for a few keys. The te
 from __future__ import annotations
 
 from ordinate.checkpoints.rotary_types.encoders import ENCODERS
+from ordinate.checkpoints.rotary_types.hybrids import HYBRIDS
 from ordinate.checkpoints.rotary_types.latent import LATENT
 from ordinate.checkpoints.rotary_types.plain import PLAIN
 from ordinate.checkpoints.rotary_types.record import RotaryType
 from ordinate.checkpoints.rotary_types.slices import SLICES
 from ordinate.checkpoints.rotary_types.windows import WINDOWS
 
-ROTARY_TYPES: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **LATENT, **ENCODERS}
+ROTARY_TYPES: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **LATENT, **HYBRIDS, **ENCODERS}
 
 __all__ = ["ROTARY_TYPES", "RotaryType"]

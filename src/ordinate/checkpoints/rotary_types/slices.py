@@ -25,6 +25,14 @@ GPTJ = RotaryType(
     defaults={"max_position_embeddings": 2048, "rotary_dim": 64},
     rotary_dim=True,
 )
+GLM = RotaryType(
+    layout="interleaved",
+    rope=RopeKeys(partial=PARTIAL, default_partial=0.5),
+    defaults={"max_position_embeddings": 131072, "head_dim": 128},
+)
+ERNIE = RotaryType(
+    layout="interleaved", arithmetic="float32", rope=RopeKeys(base=500000.0), defaults={"max_position_embeddings": 131072}
+)
 
 SLICES: dict[str, RotaryType] = {
     "phi": RotaryType(
@@ -44,11 +52,8 @@ SLICES: dict[str, RotaryType] = {
     ),
     "gptj": GPTJ,
     "codegen": replace(GPTJ, arithmetic="float32"),
-    "glm4": RotaryType(
-        layout="interleaved",
-        rope=RopeKeys(partial=PARTIAL, default_partial=0.5),
-        defaults={"max_position_embeddings": 131072, "head_dim": 128},
-    ),
+    "glm": GLM,
+    "glm4": GLM,
     "cohere": RotaryType(
         layout="interleaved",
         arithmetic="mixed",
@@ -60,4 +65,24 @@ SLICES: dict[str, RotaryType] = {
         rope=RopeKeys(partial=("partial_rotary_factor", "rope_pct"), default_partial=0.25, types=CUT_HEADS),
         defaults={"max_position_embeddings": 4096},
     ),
+    "helium": RotaryType(
+        layout="interleaved", rope=RopeKeys(base=100000.0), defaults={"max_position_embeddings": 4096, "head_dim": 128}
+    ),
+    "ernie4_5": replace(ERNIE, defaults={"max_position_embeddings": 131072, "head_dim": 128}),
+    "ernie4_5_moe": ERNIE,
+    "glm4_moe": RotaryType(rope=RopeKeys(partial=PARTIAL, default_partial=0.5), defaults={"max_position_embeddings": 131072}),
+    "sarvam_moe": RotaryType(
+        rope=RopeKeys(base=8e6, partial=PARTIAL), defaults={"max_position_embeddings": 131072, "head_dim": 64}
+    ),
+    "gpt_neox_japanese": RotaryType(
+        head="divided",
+        rope=RopeKeys(theta=("rotary_emb_base", "rope_theta"), partial=("rotary_pct",)),
+        defaults={"max_position_embeddings": 2048},
+    ),
+    "persimmon": RotaryType(
+        head="divided",
+        rope=RopeKeys(partial=PARTIAL, default_partial=0.5, types=CUT_HEADS),
+        defaults={"max_position_embeddings": 16384},
+    ),
+    "nemotron": RotaryType(rope=RopeKeys(partial=PARTIAL, default_partial=0.5), defaults={"max_position_embeddings": 4096}),
 }

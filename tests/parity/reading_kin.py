@@ -1,0 +1,71 @@
+"""Small configurations of rotary model types whose code is mostly another's: read under one rule of each kind."""
+
+from reading_sizes import DECLARED, DEEPSEEK, DIVIDED, EXPERTS
+
+VQ = {
+    "embed_dim": 8,
+    "num_embeddings": 8,
+    "base_channels": 32,
+    "channel_multiplier": [1],
+    "num_res_blocks": 1,
+    "latent_channels": 8,
+}
+EQUAL = {**DECLARED, "hidden_size": 128}  # for code whose heads make up the width
+MOE = {**DECLARED, **EXPERTS, "num_local_experts": 2}
+ROUTED = {**MOE, "n_routed_experts": 2, "n_shared_experts": 1, "first_k_dense_replace": 8, "n_group": 1, "topk_group": 1}
+SHARED = {"num_local_experts": 2, "num_experts_per_tok": 1, "shared_intermediate_size": 16}
+LINEAR = {"linear_num_value_heads": 2, "linear_num_key_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8}
+MAMBA = {"mamba_n_heads": 6, "mamba_d_head": 32, "mamba_d_state": 8, "mamba_n_groups": 1}
+CONVOLUTIONS = ["conv", "full_attention", "conv", "conv", "full_attention", "conv", "full_attention", "full_attention"]
+MAMBAS = ["mamba", "attention", "mamba", "mamba", "attention", "mamba", "mamba", "mamba"]
+GRANITE = {**DECLARED, "attention_multiplier": 0.0123}
+KIN = {
+    "apertus": DECLARED,
+    "apertus1p5_text": DECLARED,
+    "arcee": DECLARED,
+    "aria_text": {**DECLARED, "moe_num_experts": 2, "moe_topk": 1, "moe_num_shared_experts": 1},
+    "bitnet": EQUAL,
+    "csm": {**DECLARED, "num_codebooks": 1},
+    "csm_depth_decoder_model": {**DECLARED, "num_codebooks": 64, "backbone_hidden_size": 96},
+    "diffllama": DECLARED,
+    "emu3_text_model": DECLARED,
+    "exaone": DECLARED,
+    "falcon_h1": {**DECLARED, "mamba_d_ssm": 32, "mamba_n_heads": 2, "mamba_d_head": 16, "mamba_d_state": 8, "mamba_n_groups": 1},
+    "hy_v3": {**MOE, "num_shared_experts": 1, "first_k_dense_replace": 8},
+    "internlm3": DECLARED,
+    "iquestcoder": DECLARED,
+    "jais2": DECLARED,
+    "olmoe": {**MOE, "hidden_size": 128},
+    "seed_oss": DECLARED,
+    "higgs_audio_v2": DECLARED,
+    "hunyuan_v1_dense": DECLARED,
+    "hunyuan_v1_moe": {**MOE, "moe_topk": 1, "num_shared_expert": 1},
+    "granitemoe": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1},
+    "granitemoeshared": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1, "shared_intermediate_size": 16},
+    "granite4_vision_text": GRANITE,
+    "granite_docling_text": GRANITE,
+    "olmo": DECLARED,
+    "flex_olmo": MOE,
+    "glm": {**DECLARED, "head_dim": 48},
+    "helium": EQUAL,
+    "ernie4_5": DECLARED,
+    "ernie4_5_moe": {**DECLARED, "moe_num_experts": 2, "moe_k": 1, "moe_intermediate_size": 16, "moe_num_shared_experts": 1},
+    "glm4_moe": {**ROUTED, "head_dim": 48},
+    "sarvam_moe": {**ROUTED, "head_dim": 48},
+    "solar_open": ROUTED,
+    "persimmon": DIVIDED,
+    "nemotron": {**DECLARED, "head_dim": 48},
+    "axk1": DEEPSEEK,
+    "youtu": DEEPSEEK,
+    "sarvam_mla": DEEPSEEK,
+    "glm4_moe_lite": {**DEEPSEEK, "mlp_layer_types": ["dense"] * 8},
+    "minicpm3": DEEPSEEK,
+    "qwen3_next": {**MOE, "head_dim": 48, **LINEAR, "shared_expert_intermediate_size": 16},
+    "olmo_hybrid": {**EQUAL, **LINEAR},
+    "minimax": {**MOE, "block_size": 8},
+    "lfm2": {**EQUAL, "full_attn_idxs": [2, 5, 6]},
+    "lfm2_moe": {**EQUAL, **EXPERTS, "layer_types": CONVOLUTIONS, "num_dense_layers": 8},
+    "bamba": {**DECLARED, **MAMBA, "attn_layer_indices": [1, 4]},
+    "granitemoehybrid": {**GRANITE, **MAMBA, **SHARED, "layer_types": MAMBAS, "position_embedding_type": "rope"},
+    "lara_mini": {**MOE, **LINEAR, "sliding_window": 9, "shared_expert_intermediate_size": 16},
+}
