@@ -24,6 +24,7 @@ from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLIN
 from ordinate.checkpoints.rope_rules import TYPES
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.vocabulary import KNOWN
+from ordinate.checkpoints.wholes import WHOLES
 
 CONFIGS = Path(__file__).parent / "configs"
 SECONDS = 10.0  # of the processor: a guard against what grows without bound, no measurement
@@ -181,7 +182,7 @@ T5 = {"num_layers": 2, "num_heads": 4}
 OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
-OWN_HEADS |= {"gemma3", "llama4"}
+OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
 WIDE = {**SIZES, "hidden_size": 512}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
 ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}

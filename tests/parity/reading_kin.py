@@ -18,6 +18,8 @@ LINEAR = {"linear_num_value_heads": 2, "linear_num_key_heads": 2, "linear_key_he
 MAMBA = {"mamba_n_heads": 6, "mamba_d_head": 32, "mamba_d_state": 8, "mamba_n_groups": 1}
 CONVOLUTIONS = ["conv", "full_attention", "conv", "conv", "full_attention", "conv", "full_attention", "full_attention"]
 MAMBAS = ["mamba", "attention", "mamba", "mamba", "attention", "mamba", "mamba", "mamba"]
+SLIDING = {**DECLARED, "sliding_window": 9}
+MIXED = [f"{kind}_attention" for kind in ("sliding", "full", "full", "sliding", "full", "sliding", "sliding", "full")]
 GRANITE = {**DECLARED, "attention_multiplier": 0.0123}
 KIN = {
     "apertus": DECLARED,
@@ -40,6 +42,7 @@ KIN = {
     "higgs_audio_v2": DECLARED,
     "hunyuan_v1_dense": DECLARED,
     "hunyuan_v1_moe": {**MOE, "moe_topk": 1, "num_shared_expert": 1},
+    "hyperclovax": GRANITE,
     "granitemoe": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1},
     "granitemoeshared": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1, "shared_intermediate_size": 16},
     "granite4_vision_text": GRANITE,
@@ -68,4 +71,24 @@ KIN = {
     "bamba": {**DECLARED, **MAMBA, "attn_layer_indices": [1, 4]},
     "granitemoehybrid": {**GRANITE, **MAMBA, **SHARED, "layer_types": MAMBAS, "position_embedding_type": "rope"},
     "lara_mini": {**MOE, **LINEAR, "sliding_window": 9, "shared_expert_intermediate_size": 16},
+    "ministral": SLIDING,
+    "cwm": SLIDING,
+    "dots1": {**SLIDING, **ROUTED, "max_window_layers": 3},
+    "vaultgemma": {**SLIDING, "query_pre_attn_scalar": 24, "attn_logit_softcapping": None},
+    "mellum": {**SLIDING, **MOE, "layer_types": MIXED},
+    "laguna": {**SLIDING, **MOE, "layer_types": MIXED, "shared_expert_intermediate_size": 16, "head_dim": 48},
+    "modernbert-decoder": {**DIVIDED, "local_attention": 20},
+    "afmoe": {**SLIDING, **MOE, "num_shared_experts": 1, "num_dense_layers": 8},
+    "exaone4": SLIDING,
+    "exaone_moe": {**SLIDING, **MOE, "num_shared_experts": 1, "mlp_layer_types": ["dense"] * 8},
+    "flint": {**SLIDING, **MOE, "mlp_only_layers": list(range(8))},
+    "granite_swa": {**SLIDING, "attention_multiplier": 0.0123},
+    "granitemoe_swa": {**SLIDING, **SHARED, "attention_multiplier": 0.0123},
+    "kolibri1": {**SLIDING, **MOE},
+    "eurobert": DECLARED,
+    "esmc": {**EQUAL, "num_key_value_heads": 4},
+    "nomic_bert": DECLARED,
+    "gte": EQUAL,
+    "jina_embeddings_v3": EQUAL,
+    "ultrabert": SLIDING,
 }

@@ -12,10 +12,12 @@ from transformers import AutoConfig, AutoModel
 from ordinate.checkpoints import read
 
 MODELS = {**FULLY, **KIN}
-PER_TYPE = ("gemma3_text", "olmo3", "modernbert")
+NEW_ONLY = ("mellum", "laguna", "ultrabert")  # types that never had the old spelling
+PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
+FOLDERS |= {"modernbert-decoder": "modernbert_decoder"}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}

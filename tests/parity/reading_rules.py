@@ -35,13 +35,26 @@ SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
-SHARES |= {"glm": 0.25, "glm4_moe": 0.25, "sarvam_moe": 0.5, "persimmon": 0.25, "nemotron": 0.25, "qwen3_next": 0.5, "bamba": 0.5}
+SHARES |= {
+    "glm": 0.25,
+    "glm4_moe": 0.25,
+    "sarvam_moe": 0.5,
+    "persimmon": 0.25,
+    "nemotron": 0.25,
+    "qwen3_next": 0.5,
+    "bamba": 0.5,
+    "laguna": 0.25,
+}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
-OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta"}
-OLD_LOCAL_THETA = {"gemma3_text": "rope_local_base_freq", "modernbert": "local_rope_theta"}
+OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
+OLD_LOCAL_THETA = {
+    "gemma3_text": "rope_local_base_freq",
+    "modernbert": "local_rope_theta",
+    "modernbert-decoder": "local_rope_theta",
+}
 
 
 def rules_of(model_type):

@@ -40,10 +40,10 @@ class Layer(NamedTuple):
 _heard: list[Heard] = []
 
 
-def _spy(module, query, key, value, mask, scaling, sliding_window=None, **rest):
+def _spy(module, query, key, value, attention_mask, scaling, sliding_window=None, **rest):
     eager = sys.modules[type(module).__module__].eager_attention_forward
-    out, weights = eager(module, query, key, value, mask, scaling=scaling, sliding_window=sliding_window, **rest)
-    _heard.append(Heard(query, key, value, mask, scaling, sliding_window, out.transpose(1, 2)))
+    out, weights = eager(module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest)
+    _heard.append(Heard(query, key, value, attention_mask, scaling, sliding_window, out.transpose(1, 2)))
     return out, weights
 
 
@@ -117,7 +117,7 @@ def run(values, tokens=TOKENS):
     handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
     tokens = tokens[..., None] if config.model_type == "csm" else tokens  # one number for each codebook
     with torch.no_grad():
-        model(tokens, use_cache=False) if config.model_type != "modernbert" else model(tokens)
+        model(tokens, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal else {}))
     for handle in handles:
         handle.remove()
     layers = {number: Layer(module, inputs[module], listen(module, **inputs[module])) for number, module in modules.items()}

@@ -17,13 +17,12 @@ from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off
+from ordinate.checkpoints.wholes import WHOLES
 
 SHOWN = 60
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
-# Configurations of several models in one, and the type of their text model where it does not say it itself.
-WHOLES = {"gemma3": "gemma3_text", "llama4": "llama4_text", "mistral3": "mistral"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
 
 

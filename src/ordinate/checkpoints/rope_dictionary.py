@@ -46,6 +46,7 @@ class RopeKeys:
         absent: what stands in for a dictionary that is not there.
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
+        local_partial: the same for sliding layers, where they have a share of their own.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
         scaled: layer types that a flat ``rope_scaling`` reaches.
@@ -62,6 +63,7 @@ class RopeKeys:
     absent: Mapping[str, Any] | None = None
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
+    local_partial: float | None = None
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
@@ -163,7 +165,7 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     kind = _kind(part, keys)
     if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
         kind = "ntk"
-    partial = _partial(fields, part, keys, kind)
+    partial = _partial(fields, part, keys, kind, sliding=label == "sliding_attention")
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
     strength = None
     if keys.query_scale:
@@ -196,13 +198,12 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     return part.take(("rope_type", "type"), read, "rule {}") if part.has("rope_type", "type") else "default"
 
 
-def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str) -> float:
+def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding: bool) -> float:
     also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
     if not keys.partial and not part.has("partial_rotary_factor") and not fields.has("partial_rotary_factor"):
         return 1.0
-    share = part.take(
-        ("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=keys.default_partial, also=also
-    )
+    default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
+    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share

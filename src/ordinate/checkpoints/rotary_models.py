@@ -43,7 +43,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
-    shapes = shapes if causal else both_ways(shapes)
+    shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
     settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
     _check_values(fields, kind)
@@ -154,7 +154,8 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
         case "query_pre_attn_scalar":
             return float(fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5") ** -0.5)
         case "attention_multiplier":
-            return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}")
+            usual = float(head_dim**-0.5)
+            return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
         case _:
             return float(head_dim**-0.5)
 

@@ -74,6 +74,7 @@ PLAIN: dict[str, RotaryType] = {
         defaults={"max_position_embeddings": 2048},
     ),
     "chameleon": RotaryType(head="divided", defaults={"max_position_embeddings": 4096}),
+    "hyperclovax": RotaryType(scale="attention_multiplier", defaults={"max_position_embeddings": 2048}),
     "granite": GRANITE,
     "granitemoe": GRANITE,
     "granitemoeshared": GRANITE,

@@ -37,6 +37,7 @@ class RotaryType:
         rotary_dim: whether the width that turns is declared as ``rotary_dim``.
         says_layout: whether ``rope_interleave`` declares the layout.
         query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
+        declares_reach: whether an encoder's window is declared for one direction, not both together.
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
     """
 
@@ -55,4 +56,5 @@ class RotaryType:
     rotary_dim: bool = False
     says_layout: bool = False
     query_scale: bool = False
+    declares_reach: bool = False
     normed_after: bool = False
