@@ -19,7 +19,7 @@ import torch
 from ordinate import checkpoints
 from ordinate.checkpoints.explaining import as_values
 from ordinate.checkpoints.plan import DebertaPlan, LearnedPlan, PositionPlan, SinusoidalPlan, StackPlan, T5Plan
-from ordinate.checkpoints.reading import MODEL_TYPES
+from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
@@ -182,6 +182,7 @@ T5 = {"num_layers": 2, "num_heads": 4}
 OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
+OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
 OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
 WIDE = {**SIZES, "hidden_size": 512}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default

@@ -20,6 +20,7 @@ CONVOLUTIONS = ["conv", "full_attention", "conv", "conv", "full_attention", "con
 MAMBAS = ["mamba", "attention", "mamba", "mamba", "attention", "mamba", "mamba", "mamba"]
 SLIDING = {**DECLARED, "sliding_window": 9}
 MIXED = [f"{kind}_attention" for kind in ("sliding", "full", "full", "sliding", "full", "sliding", "sliding", "full")]
+GEMMA3N = {"vocab_size_per_layer_input": 64, "hidden_size_per_layer_input": 8, "laurel_rank": 4, "num_kv_shared_layers": 0}
 GRANITE = {**DECLARED, "attention_multiplier": 0.0123}
 KIN = {
     "apertus": DECLARED,
@@ -91,4 +92,11 @@ KIN = {
     "gte": EQUAL,
     "jina_embeddings_v3": EQUAL,
     "ultrabert": SLIDING,
+    "minimax_m2": {**MOE, "head_dim": 48},
+    "deepseek_ocr2_text": {**ROUTED, "head_dim": None, "hidden_size": 192, "mlp_layer_types": ["dense"] * 8},
+    "gemma3n_text": {**EQUAL, **GEMMA3N, "sliding_window": 9},
+    "mimo_v2_flash": {**SLIDING, **ROUTED, "head_dim": 48, "v_head_dim": 16, "num_key_value_heads": 2},
+    "muse_glimmer_text": SLIDING,
+    "muse_spark_text": {**SLIDING, **MOE},
+    "bailing_hybrid": {**DEEPSEEK, "mlp_layer_types": ["dense"] * 8, "layer_group_size": 3},
 }

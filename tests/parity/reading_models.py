@@ -12,16 +12,21 @@ from transformers import AutoConfig, AutoModel
 from ordinate.checkpoints import read
 
 MODELS = {**FULLY, **KIN}
-NEW_ONLY = ("mellum", "laguna", "ultrabert")  # types that never had the old spelling
-PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", *NEW_ONLY)
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
+PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
-FOLDERS |= {"modernbert-decoder": "modernbert_decoder"}
+FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
+FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
-CLASSES |= {"csm": "CsmBackboneModel", "granite4_vision_text": "Granite4VisionTextModel"}
+CLASSES |= {
+    "deepseek_ocr2_text": "DeepseekOcr2TextModel",
+    "csm": "CsmBackboneModel",
+    "granite4_vision_text": "Granite4VisionTextModel",
+}
 
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
@@ -30,7 +35,14 @@ NAMES = {
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
 PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
-IN_HALVES = ("deepseek_v3", "axk1", "youtu", "sarvam_mla", "glm4_moe_lite")  # pairs go in as neighbours and come out as halves
+IN_HALVES = (
+    "deepseek_v3",
+    "bailing_hybrid",
+    "axk1",
+    "youtu",
+    "sarvam_mla",
+    "glm4_moe_lite",
+)  # pairs go in as neighbours and come out as halves
 COMPLEX = ("llama4_text", "deepseek_v2")
 
 

@@ -45,6 +45,7 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
+SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
@@ -52,6 +53,7 @@ NOT_BY_TYPE = ("yarn, not truncated",)
 OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
 OLD_LOCAL_THETA = {
     "gemma3_text": "rope_local_base_freq",
+    "gemma3n_text": "rope_local_base_freq",
     "modernbert": "local_rope_theta",
     "modernbert-decoder": "local_rope_theta",
 }

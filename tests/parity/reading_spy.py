@@ -91,7 +91,8 @@ def attentions_of(model):
     return {
         int(re.search(r"\d+", name)[0]): module
         for name, module in model.named_modules()
-        if name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention") and "Lightning" not in type(module).__name__
+        if name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
+        and not re.search("Lightning|Delta", type(module).__name__)
     }
 
 

@@ -13,7 +13,7 @@ from ordinate.checkpoints.wholes import WHOLES
 
 FOLDER = Path(__file__).parents[1] / "checkpoints" / "configs"
 VALUES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
-OLD_NAMES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+OLD_NAMES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon", "kimi_k2": "deepseek_v3"}
 TABLES = ("bert", "roberta", "gpt2", "opt", "bart", "whisper")
 BIASES = ("bloom", "mpt", "t5", "mt5", "umt5", "deberta", "deberta-v2")
 OLD_SIZES = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_head_kv": "num_kv_heads"}

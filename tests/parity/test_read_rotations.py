@@ -93,7 +93,7 @@ def both(model_type, setting, dtype, plan=None, only_turning=False):
         if rests and only_turning:
             continue
         still, turned = theirs(config, layers[index], kind, positions, dtype)
-        in_order = model_type in IN_HALVES and config.rope_interleave
+        in_order = model_type in IN_HALVES and getattr(config, "rope_interleave", True)
         if in_order:
             still = still._replace(query=pairs(still.query), key=pairs(still.key))
         q, k = ours(plan, index, still, positions)

@@ -45,7 +45,7 @@ def model_of(model_type):
         values["rope_parameters"]["original_max_position_embeddings"] = 8  # so that 40 tokens have five factors
     config, layers = run(values)
     for layer in filter(None, layers):
-        if hasattr(layer.module, "sinks"):
+        if getattr(layer.module, "sinks", None) is not None:
             torch.nn.init.constant_(layer.module.sinks, -torch.inf)
     return values, config, [layer and layer._replace(heard=listen(layer.module, **layer.inputs)) for layer in layers]
 

@@ -97,6 +97,35 @@ def upper_layers_slide(*, window: int, border: int) -> Policy:
     return read
 
 
+def mimo(fields: Fields, n_layers: int) -> Kinds:
+    """Give MiMo-V2's layers: the first and every sixth see everything; the others the query and ``sliding_window_size`` before it.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> fields = Fields({"sliding_window_size": 128}, source="mapping", model_type="mimo_v2_flash")
+        >>> [layer.window for layer in mimo(fields, 3)]
+        [None, 129, 129]
+    """
+    pattern, key = [FULL if layer == 0 or (layer + 1) % 6 == 0 else SLIDING for layer in range(n_layers)], "hybrid_layer_pattern"
+    if fields.has(key) and not fields.has("layer_types"):
+        length, before = None if fields.faults else n_layers, len(fields.faults)
+        slides = fields.take((key,), row_of(whole(most=1), length=length), "layers with 1 have a window")
+        pattern = pattern if before or len(fields.faults) > before else [SLIDING if slide else FULL for slide in slides]
+    fields.used.update((key, "sliding_window", "sliding_window_size"))
+    kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
+    if fields.has("sliding_window_size"):
+        reach = fields.take(("sliding_window_size",), whole(), "window of the query and {} tokens before it") + 1
+    else:
+        reach = fields.take(("sliding_window",), whole(least=1), "window of {} tokens", default=129)
+    return [LayerKind(kind=kind, window=reach if kind == SLIDING else None) for kind in kinds]
+
+
 def exaone(*, window: int, period: int, key: str | None = None) -> Policy:
     """Give the layers of EXAONE 4 and its kin: sliding ones turn; full ones only if there is no window at all.
 

@@ -22,7 +22,7 @@ from ordinate.checkpoints.wholes import WHOLES
 SHOWN = 60
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
 # Other names of a type: older ones, and types that share its code.
-SAME = {"mt5": "t5", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
 
 

@@ -52,6 +52,7 @@ class RopeKeys:
         scaled: layer types that a flat ``rope_scaling`` reaches.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
+        partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
@@ -69,6 +70,7 @@ class RopeKeys:
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
     scales_softmax: bool = False
     query_scale: bool = False
+    partial_count: bool = False
     ntk_alpha: bool = False
 
 
@@ -165,7 +167,7 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     kind = _kind(part, keys)
     if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
         kind = "ntk"
-    partial = _partial(fields, part, keys, kind, sliding=label == "sliding_attention")
+    partial = _partial(fields, part, keys, kind, sliding=label == "sliding_attention", width=width)
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
     strength = None
     if keys.query_scale:
@@ -198,10 +200,13 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     return part.take(("rope_type", "type"), read, "rule {}") if part.has("rope_type", "type") else "default"
 
 
-def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding: bool) -> float:
+def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding: bool, width: int) -> float:
     also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
-    if not keys.partial and not part.has("partial_rotary_factor") and not fields.has("partial_rotary_factor"):
+    declared = part.has("partial_rotary_factor") or fields.has("partial_rotary_factor")
+    if not keys.partial and not declared:
         return 1.0
+    if keys.partial_count and fields.has("rotary_dim") and not declared:
+        return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
     default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
     share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
     if share != 1.0 and not keys.partial and kind != "proportional":

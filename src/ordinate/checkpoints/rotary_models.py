@@ -156,6 +156,8 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
         case "attention_multiplier":
             usual = float(head_dim**-0.5)
             return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
+        case "one":
+            return 1.0
         case _:
             return float(head_dim**-0.5)
 

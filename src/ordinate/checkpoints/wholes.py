@@ -34,6 +34,8 @@ WHOLES: dict[str, str] = {
     "llava_next": "llama",
     "llava_next_video": "llama",
     "llava_onevision": "qwen2",
+    "muse_glimmer": "muse_glimmer_text",
+    "muse_spark": "muse_spark_text",
     "mistral3": "mistral",
     "modernvbert": "modernbert",
     "moss_transcribe_diarize": "qwen3",

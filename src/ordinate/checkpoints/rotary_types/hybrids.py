@@ -48,6 +48,15 @@ HYBRIDS: dict[str, RotaryType] = {
         defaults={"max_position_embeddings": 262144},
         values={"partial_rotary_factor": (0.5,)},
     ),
+    "bailing_hybrid": RotaryType(
+        layout="interleaved",
+        head="latent",
+        layers=mixed(one_of_each(6, key="layer_group_size")),
+        rope=RopeKeys(base=6e6, scales_softmax=True),
+        sizes={"max_position_embeddings": "model_max_length"},
+        defaults={"max_position_embeddings": 262144, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64},
+        idle=("head_dim",),
+    ),
     "granitemoehybrid": RotaryType(
         scale="attention_multiplier",
         layers=only_with("position_embedding_type", "rope", mixed(repeated([LINEAR]))),

@@ -18,6 +18,18 @@ def _granite(length: int) -> RotaryType:
     )
 
 
+def _muse(length: int, *, base: float, head_dim: int) -> RotaryType:
+    return RotaryType(
+        layers=by_bases(listed(_fourth_from_last, window=2048), base=base, rests=_fourth_from_last),
+        rope=RopeKeys(base=base),
+        defaults={"max_position_embeddings": length, "head_dim": head_dim},
+    )
+
+
+def _fourth_from_last(layer: int, count: int) -> bool:
+    return (count - 1 - layer) % 4 == 0
+
+
 NOPE: dict[str, RotaryType] = {
     "afmoe": RotaryType(
         layers=by_pattern(keys=("global_attn_every_n_layers",), period=4, window=1024, turns_only_sliding=True, list_counts=True),
@@ -31,6 +43,8 @@ NOPE: dict[str, RotaryType] = {
     ),
     "granite_swa": _granite(8192),
     "granitemoe_swa": _granite(2048),
+    "muse_glimmer_text": _muse(131072, base=10000.0, head_dim=128),
+    "muse_spark_text": _muse(1048576, base=500000.0, head_dim=64),
     "kolibri1": RotaryType(layers=exaone(window=513, period=5), defaults={"max_position_embeddings": 262144, "head_dim": 128}),
     "cohere2": RotaryType(
         layout="interleaved",

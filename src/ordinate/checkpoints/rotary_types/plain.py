@@ -50,6 +50,7 @@ PLAIN: dict[str, RotaryType] = {
     "bitnet": alike(2048, base=500000.0),
     "csm": alike(2048, base=500000.0),
     "csm_depth_decoder_model": alike(33, base=500000.0),
+    "deepseek_ocr2_text": RotaryType(head="divided", defaults={"max_position_embeddings": 2048}),
     "diffllama": alike(2048),
     "emu3_text_model": alike(9216, base=1e6),
     "exaone": alike(4096, base=500000.0),

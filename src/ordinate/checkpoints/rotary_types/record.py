@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
 
 HeadRule = Literal["declared", "divided", "latent"]
-ScaleRule = Literal["head", "query_pre_attn_scalar", "attention_multiplier"]
+ScaleRule = Literal["head", "query_pre_attn_scalar", "attention_multiplier", "one"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class RotaryType:
         layers: which layers turn, and how far they see.
         head: width of a head: "declared" (head_dim, else hidden_size / heads), "divided" (hidden_size / heads, head_dim is not
             read) or "latent" (DeepSeek: the last qk_rope_head_dim of each head turn).
-        scale: the softmax scale: head_dim^-0.5 or a declared number.
+        scale: the softmax scale: head_dim^-0.5, a declared number or 1.
         defaults: values that stand in for absent keys.
         causal: whether attention looks back only.
         sizes: other spellings of sizes.

@@ -25,6 +25,8 @@ SIZES = {
     "llama4_text": (48, 40, 5120),
     "mistral": USUAL,
     "modernbert": (22, 12, 768),
+    "muse_glimmer_text": (52, 32, 6656),
+    "muse_spark_text": (62, 128, 8192),
     "persimmon": (36, 64, 4096),
     "qwen2": USUAL,
     "qwen3": USUAL,

@@ -71,6 +71,9 @@ SLICES: dict[str, RotaryType] = {
     "ernie4_5": replace(ERNIE, defaults={"max_position_embeddings": 131072, "head_dim": 128}),
     "ernie4_5_moe": ERNIE,
     "glm4_moe": RotaryType(rope=RopeKeys(partial=PARTIAL, default_partial=0.5), defaults={"max_position_embeddings": 131072}),
+    "minimax_m2": RotaryType(
+        rope=RopeKeys(base=5e6, partial=PARTIAL, partial_count=True), defaults={"max_position_embeddings": 196608, "head_dim": 128}
+    ),
     "sarvam_moe": RotaryType(
         rope=RopeKeys(base=8e6, partial=PARTIAL), defaults={"max_position_embeddings": 131072, "head_dim": 64}
     ),

@@ -5,14 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ordinate.checkpoints.layer_kinds import by_pattern, every_other_lower_layer_windowed, upper_layers_windowed, windowed
-from ordinate.checkpoints.layer_lists import all_slide, listed, upper_layers_slide
+from ordinate.checkpoints.layer_lists import all_slide, listed, mimo, upper_layers_slide
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
 YARN_128K = {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}
 MINISTRAL3 = {"rope_type": "yarn", "factor": 16.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
 MINISTRAL3 |= {"original_max_position_embeddings": 16384, "llama_4_scaling_beta": 0.1}
+GEMMA3_ROPE = RopeKeys(base=1e6, local_base=1e4, local_theta=("rope_local_base_freq",), per_type=True, scaled=("full_attention",))
 GEMMA3_LAYERS = by_pattern(keys=("sliding_window_pattern", "_sliding_window_pattern"), period=6, window=4096)
+GEMMA3 = RotaryType(
+    layers=GEMMA3_LAYERS,
+    scale="query_pre_attn_scalar",
+    rope=GEMMA3_ROPE,
+    defaults={
+        "max_position_embeddings": 131072,
+        "head_dim": 256,
+        "query_pre_attn_scalar": 256,
+    },
+    bidirectional=True,
+)
 GEMMA2 = RotaryType(
     layers=by_pattern(period=2, window=4096),
     scale="query_pre_attn_scalar",
@@ -40,16 +52,24 @@ WINDOWS: dict[str, RotaryType] = {
     "qwen3": RotaryType(layers=upper_layers_windowed, defaults={"max_position_embeddings": 32768, "head_dim": 128}),
     "qwen3_moe": RotaryType(layers=windowed(default=4096, switch=True), defaults={"max_position_embeddings": 32768}),
     "gemma2": GEMMA2,
-    "gemma3_text": RotaryType(
-        layers=GEMMA3_LAYERS,
-        scale="query_pre_attn_scalar",
-        rope=RopeKeys(base=1e6, local_base=1e4, local_theta=("rope_local_base_freq",), per_type=True, scaled=("full_attention",)),
-        defaults={
-            "max_position_embeddings": 131072,
-            "head_dim": 256,
-            "query_pre_attn_scalar": 256,
-        },
-        bidirectional=True,
+    "gemma3_text": GEMMA3,
+    "gemma3n_text": RotaryType(
+        layers=by_pattern(period=5, window=512),
+        scale="one",
+        rope=GEMMA3_ROPE,
+        defaults={"max_position_embeddings": 32768, "head_dim": 256},
+    ),
+    "mimo_v2_flash": RotaryType(
+        layers=mimo,
+        rope=RopeKeys(
+            base=5e6,
+            local_base=1e4,
+            local_theta=("swa_rope_theta",),
+            per_type=True,
+            partial=("partial_rotary_factor",),
+            default_partial=0.334,
+        ),
+        defaults={"max_position_embeddings": 131072, "head_dim": 192},
     ),
     "gpt_oss": RotaryType(
         layers=by_pattern(period=2, window=128),
