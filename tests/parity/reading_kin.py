@@ -21,6 +21,7 @@ MAMBAS = ["mamba", "attention", "mamba", "mamba", "attention", "mamba", "mamba",
 SLIDING = {**DECLARED, "sliding_window": 9}
 MIXED = [f"{kind}_attention" for kind in ("sliding", "full", "full", "sliding", "full", "sliding", "sliding", "full")]
 GEMMA3N = {"vocab_size_per_layer_input": 64, "hidden_size_per_layer_input": 8, "laurel_rank": 4, "num_kv_shared_layers": 0}
+INDEXER = {"index_topk": 4096, "index_head_dim": 32, "index_n_heads": 4}  # so that no key is passed over
 GRANITE = {**DECLARED, "attention_multiplier": 0.0123}
 KIN = {
     "apertus": DECLARED,
@@ -44,6 +45,7 @@ KIN = {
     "hunyuan_v1_dense": DECLARED,
     "hunyuan_v1_moe": {**MOE, "moe_topk": 1, "num_shared_expert": 1},
     "hyperclovax": GRANITE,
+    "chameleon": {**DIVIDED, "vocabulary_map": {"<image>": 5}, "vq_config": VQ},
     "granitemoe": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1},
     "granitemoeshared": {**GRANITE, "num_local_experts": 2, "num_experts_per_tok": 1, "shared_intermediate_size": 16},
     "granite4_vision_text": GRANITE,
@@ -99,4 +101,7 @@ KIN = {
     "muse_glimmer_text": SLIDING,
     "muse_spark_text": {**SLIDING, **MOE},
     "bailing_hybrid": {**DEEPSEEK, "mlp_layer_types": ["dense"] * 8, "layer_group_size": 3},
+    "deepseek_v32": {**DEEPSEEK, **INDEXER},
+    "glm_moe_dsa": {**DEEPSEEK, **INDEXER},
+    "axk2": {**DEEPSEEK, **INDEXER, "mlp_layer_types": ["dense"] * 8},
 }

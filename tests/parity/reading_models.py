@@ -36,6 +36,9 @@ NAMES = {
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
 PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
 IN_HALVES = (
+    "deepseek_v32",
+    "glm_moe_dsa",
+    "axk2",
     "deepseek_v3",
     "bailing_hybrid",
     "axk1",

@@ -91,7 +91,8 @@ def attentions_of(model):
     return {
         int(re.search(r"\d+", name)[0]): module
         for name, module in model.named_modules()
-        if name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
+        if not isinstance(module, torch.nn.ModuleList)
+        and name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
         and not re.search("Lightning|Delta", type(module).__name__)
     }
 
@@ -121,7 +122,11 @@ def run(values, tokens=TOKENS):
         model(tokens, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal else {}))
     for handle in handles:
         handle.remove()
-    layers = {number: Layer(module, inputs[module], listen(module, **inputs[module])) for number, module in modules.items()}
+    layers = {
+        number: Layer(module, inputs[module], listen(module, **inputs[module]))
+        for number, module in modules.items()
+        if module in inputs
+    }
     return config, [layers.get(number) for number in range(config.num_hidden_layers)]
 
 

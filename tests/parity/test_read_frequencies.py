@@ -8,6 +8,8 @@ from reading_compare import FAR, NEAR, compare_all
 from reading_models import MODELS, NEW_ONLY, PER_TYPE, SINUSOIDS, config_of, plan_of
 from reading_rules import FEWER, NOT_PROPORTIONAL, RULES, SHARES, TRAINED, new_spelling, old_spelling, plain_spelling, rules_of
 
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+
 LAST, NEXT = torch.tensor([TRAINED - 1]), torch.tensor([TRAINED])  # the longest trained sequence, and one token more
 SPELLINGS = {"new": new_spelling, "old": old_spelling, "plain": plain_spelling}
 CASES = [
@@ -65,6 +67,10 @@ def test_phi3s_second_name_of_longrope():
     values = old_spelling("phi3", "longrope")
     values["rope_scaling"]["type"] = "yarn"
     assert compare_all(config_of(values), plan_of(values), [LAST, NEXT]) == 12
+
+
+def test_every_row_of_the_table_is_held():
+    assert set(MODELS) == set(ROTARY_TYPES)
 
 
 def test_every_rule_is_there_for_every_type():

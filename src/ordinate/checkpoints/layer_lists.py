@@ -19,6 +19,8 @@ from ordinate.checkpoints.layer_kinds import (
     types_of,
 )
 
+INDEXED = "indexed_attention"
+
 
 def listed(full: Callable[[int, int], bool], *, window: int | None, turns_only_sliding: bool = False) -> Policy:
     """Say that ``layer_types`` lists the layers with a window.
@@ -160,6 +162,26 @@ def exaone(*, window: int, period: int, key: str | None = None) -> Policy:
         ]
 
     return read
+
+
+def indexed(fields: Fields, n_layers: int) -> Kinds:
+    """Give the layers of sparse attention after DeepSeek-V3.2: all see the keys that an indexer chooses by content.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> indexed(Fields({}, source="mapping", model_type="deepseek_v32"), 1)[0].kind
+        'indexed_attention'
+    """
+    kinds = types_of(fields, n_layers, (INDEXED,), default=[INDEXED] * n_layers)
+    became = "an indexer, which turns vectors of its own, chooses the keys: the plan is of the attention to those"
+    fields.note("layer_types", fields.values.get("layer_types"), became)
+    return [LayerKind(kind=kind) for kind in kinds]
 
 
 def by_bases(policy: Policy, *, base: float, rests: Callable[[int, int], bool]) -> Policy:

@@ -67,7 +67,7 @@ class RopeKeys:
     local_partial: float | None = None
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
-    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
+    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
     scales_softmax: bool = False
     query_scale: bool = False
     partial_count: bool = False

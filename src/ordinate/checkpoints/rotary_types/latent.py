@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ordinate.checkpoints.layer_lists import indexed
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
@@ -14,6 +15,13 @@ DEEPSEEK_V3 = RotaryType(
     says_layout=True,
     rope=RopeKeys(scales_softmax=True),
     defaults={"max_position_embeddings": 4096, **SPLIT},
+)
+INDEXED = RotaryType(
+    layout="interleaved",
+    head="latent",
+    layers=indexed,
+    rope=RopeKeys(scales_softmax=True),
+    defaults={"max_position_embeddings": 163840, **SPLIT},
 )
 
 LATENT: dict[str, RotaryType] = {
@@ -33,6 +41,13 @@ LATENT: dict[str, RotaryType] = {
         defaults={"max_position_embeddings": 4096, **SPLIT},
         idle=("head_dim", "q_head_dim"),
     ),
+    "deepseek_v32": INDEXED,
+    "glm_moe_dsa": replace(
+        INDEXED,
+        defaults={"max_position_embeddings": 202752, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64},
+        values={"rope_interleave": (True,), "indexer_rope_interleave": (True,)},
+    ),
+    "axk2": replace(INDEXED, defaults={"max_position_embeddings": 131072, "qk_nope_head_dim": 64, "qk_rope_head_dim": 32}),
     "glm4_moe_lite": replace(
         DEEPSEEK_V3, defaults={"max_position_embeddings": 202752, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64}
     ),

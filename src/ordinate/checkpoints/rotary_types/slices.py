@@ -77,11 +77,6 @@ SLICES: dict[str, RotaryType] = {
     "sarvam_moe": RotaryType(
         rope=RopeKeys(base=8e6, partial=PARTIAL), defaults={"max_position_embeddings": 131072, "head_dim": 64}
     ),
-    "gpt_neox_japanese": RotaryType(
-        head="divided",
-        rope=RopeKeys(theta=("rotary_emb_base", "rope_theta"), partial=("rotary_pct",)),
-        defaults={"max_position_embeddings": 2048},
-    ),
     "persimmon": RotaryType(
         head="divided",
         rope=RopeKeys(partial=PARTIAL, default_partial=0.5, types=CUT_HEADS),
