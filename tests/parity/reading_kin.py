@@ -39,6 +39,7 @@ KIN = {
     "internlm3": DECLARED,
     "iquestcoder": DECLARED,
     "jais2": DECLARED,
+    "jetmoe": {key: value for key, value in {**MOE, "kv_channels": 48}.items() if key != "head_dim"},
     "olmoe": {**MOE, "hidden_size": 128},
     "seed_oss": DECLARED,
     "higgs_audio_v2": DECLARED,

@@ -110,7 +110,7 @@ def by_pattern(
         # configurations saved by transformers 5 have the other spelling too, whatever the list says
         if keys and not list_counts and fields.has(keys[0]) and fields.has("layer_types") and kinds != pattern:
             fields.disagree((fields.name(keys[0]), every), (fields.name("layer_types"), fields.values["layer_types"]))
-        reach = declared_window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
+        reach = declared_window(fields, default=window, keys=window_keys, least=1 + halved) if SLIDING in kinds else None
         if reach is not None:
             reach = (reach // 2 if halved else reach) + inclusive
         return [
@@ -205,13 +205,14 @@ def switched_on(fields: Fields) -> bool:
     return on
 
 
-def declared_window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW) -> int | None:
+def declared_window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW, least: int = 1) -> int | None:
     """Read the window; null says there is none, also where the model type has a default.
 
     Args:
         fields: the configuration.
         default: the window if none is declared.
         keys: its spellings.
+        least: smallest allowed.
 
     Returns:
         The window, or None.
@@ -223,7 +224,7 @@ def declared_window(fields: Fields, *, default: int | None, keys: Sequence[str] 
     fields.used.update(keys)
     if not fields.has(*keys) and (keys[0] in fields.values or default is None):
         return None
-    return fields.take(keys, whole(least=1), "window of {} tokens", default=default)
+    return fields.take(keys, whole(least=least), "window of {} tokens", default=default)
 
 
 def types_of(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str]) -> list[str]:

@@ -77,9 +77,9 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
             _repeated(fields, "head_dim", turns, "what turns of a head {}")
         return still + turns, still, turns
     if kind.head == "declared" and (
-        fields.has("head_dim") or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
+        fields.has(*_spelled(kind, "head_dim")) or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
     ):
-        head_dim = fields.take(("head_dim",), whole(least=1, most=WIDEST_HEAD), "width of a head {}")
+        head_dim = fields.take(_spelled(kind, "head_dim"), whole(least=1, most=WIDEST_HEAD), "width of a head {}")
         return head_dim, 0, head_dim
     n_heads = fields.size(_spelled(kind, "num_attention_heads"), "{} heads", most=WIDEST_HEAD)
     hidden = fields.size(_spelled(kind, "hidden_size"), "width {}, divided among the heads")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
@@ -60,6 +62,7 @@ PLAIN: dict[str, RotaryType] = {
     "internlm3": alike(32768, head_dim=128),
     "iquestcoder": alike(131072, head_dim=128),
     "jais2": alike(8192),
+    "jetmoe": replace(alike(4096, head_dim=128), sizes={"head_dim": "kv_channels"}),
     "olmoe": alike(4096),
     "seed_oss": alike(524288, head_dim=128),
     "solar_open": alike(131072, base=1e6, head_dim=128),
