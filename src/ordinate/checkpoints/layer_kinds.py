@@ -121,54 +121,6 @@ def by_pattern(
     return read
 
 
-def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
-    """Give Qwen's layers: those from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
-        >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
-        [None, 8]
-    """
-    return _switched(fields, n_layers, "layers below {} see everything, if windows are on", lambda layer, border: layer >= border)
-
-
-def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
-    """Give Qwen2-MoE's layers: every other one below ``max_window_layers`` has a window, if ``use_sliding_window`` is on.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 2}
-        >>> fields = Fields(config, source="mapping", model_type="qwen2_moe")
-        >>> [layer.window for layer in every_other_lower_layer_windowed(fields, 3)]
-        [8, None, None]
-    """
-    became = "every other layer below {} has a window, if windows are on"
-    return _switched(fields, n_layers, became, lambda layer, border: layer % 2 == 0 and layer < border)
-
-
-def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
-    window = declared_window(fields, default=4096) if switched_on(fields) else None
-    border = fields.take(("max_window_layers",), whole(), became, default=28)
-    pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
-    kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
-    if SLIDING in kinds and window is None:
-        fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
-    return [LayerKind(kind=kind, window=window if kind == SLIDING else None) for kind in kinds]
-
-
 def both_ways(layers: Kinds) -> Kinds:
     """Give layers whose declared window is the width of both directions together.
 

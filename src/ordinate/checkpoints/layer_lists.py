@@ -1,14 +1,12 @@
-"""Which layers turn, and how far each sees, where no simple period says it: lists, switches and layers without a rotation."""
+"""How far each layer sees, where no simple period says it: lists, borders and switches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import ordinary, row_of, short, whole
+from ordinate.checkpoints.kinds import row_of, whole
 from ordinate.checkpoints.layer_kinds import (
-    CHUNKED,
     FULL,
     SLIDING,
     Kinds,
@@ -128,42 +126,6 @@ def mimo(fields: Fields, n_layers: int) -> Kinds:
     return [LayerKind(kind=kind, window=reach if kind == SLIDING else None) for kind in kinds]
 
 
-def exaone(*, window: int, period: int, key: str | None = None) -> Policy:
-    """Give the layers of EXAONE 4 and its kin: sliding ones turn; full ones only if there is no window at all.
-
-    Args:
-        window: default of ``sliding_window``.
-        period: the last layer of each sees everything, if there is no list.
-        key: what may declare the period.
-
-    Returns:
-        A policy.
-
-    Example:
-        >>> fields = Fields({}, source="mapping", model_type="exaone4")
-        >>> [layer.turns for layer in exaone(window=4096, period=4)(fields, 4)]
-        [True, True, True, False]
-    """
-
-    def read(fields: Fields, n_layers: int) -> Kinds:
-        reach, every = declared_window(fields, default=window), period
-        if key is not None and fields.has("layer_types"):  # published files spell the pattern out beside the list: "LLLG"
-            fields.used.add(key)
-            fields.note(key, fields.values.get(key), "nothing beside layer_types")
-        elif key is not None:
-            every = fields.take((key,), whole(least=1), "one layer of each {} sees everything", default=period)
-        pattern = [FULL if reach is None or (layer + 1) % every == 0 else SLIDING for layer in range(n_layers)]
-        kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
-        if SLIDING in kinds and reach is None:
-            fields.fault("layer_types", "needed sliding_window beside sliding layers, got none")
-        return [
-            LayerKind(kind=kind, window=reach if kind == SLIDING else None, turns=kind == SLIDING or reach is None)
-            for kind in kinds
-        ]
-
-    return read
-
-
 def indexed(fields: Fields, n_layers: int) -> Kinds:
     """Give the layers of sparse attention after DeepSeek-V3.2: all see the keys that an indexer chooses by content.
 
@@ -184,48 +146,8 @@ def indexed(fields: Fields, n_layers: int) -> Kinds:
     return [LayerKind(kind=kind) for kind in kinds]
 
 
-def by_bases(policy: Policy, *, base: float, rests: Callable[[int, int], bool]) -> Policy:
-    """Say that ``layer_rope_theta`` lists bases of the layers, where 0 means no rotation; all others must be the model's base.
-
-    Args:
-        policy: how far the layers see.
-        base: of the model type, if none is declared.
-        rests: tells of a layer, by its number and how many there are, whether it has no rotation, if there is no list.
-
-    Returns:
-        A policy.
-
-    Example:
-        >>> fields = Fields({"layer_rope_theta": [10000.0, 0]}, source="mapping", model_type="granite_swa")
-        >>> everything = listed(lambda *_: True, window=None)
-        >>> [layer.turns for layer in by_bases(everything, base=10000.0, rests=lambda *_: False)(fields, 2)]
-        [True, False]
-    """
-
-    def read(fields: Fields, n_layers: int) -> Kinds:
-        layers, key = policy(fields, n_layers), "layer_rope_theta"
-        turns = [not rests(layer, n_layers) for layer in range(n_layers)]
-        fields.used.add(key)
-        if fields.has(key):
-            length, before = None if fields.faults else n_layers, len(fields.faults)
-            bases = fields.take((key,), row_of(ordinary(least=0.0), length=length), "bases of the layers; 0: no rotation")
-            others = {value for value in bases if value and value != _base(fields, base)}
-            if others and len(fields.faults) == before:
-                fields.fault(key, f"cannot be honoured: needed 0 or the base {_base(fields, base)}, got {short(sorted(others))}")
-            turns = turns if before or len(fields.faults) > before else [bool(value) for value in bases]
-        return [replace(layer, turns=turn) for layer, turn in zip(layers, turns, strict=True)]
-
-    return read
-
-
-def _base(fields: Fields, default: float) -> object:
-    places = [fields.values.get("rope_parameters"), fields.values.get("rope_scaling"), fields.values]
-    declared = [place["rope_theta"] for place in places if isinstance(place, Mapping) and place.get("rope_theta") is not None]
-    return declared[0] if declared else default
-
-
-def smollm3(fields: Fields, n_layers: int) -> Kinds:
-    """Give SmolLM3's layers: every fourth has no rotation; those have a window, if windows are on.
+def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
+    """Give Qwen's layers: those from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on.
 
     Args:
         fields: the configuration.
@@ -235,57 +157,38 @@ def smollm3(fields: Fields, n_layers: int) -> Kinds:
         One a layer.
 
     Example:
-        >>> [layer.turns for layer in smollm3(Fields({}, source="mapping", model_type="smollm3"), 4)]
-        [True, True, True, False]
+        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
+        >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
+        [None, 8]
     """
-    turns = _turning(fields, n_layers)
-    window = declared_window(fields, default=None) if switched_on(fields) else None
-    pattern = [FULL if turn or window is None else SLIDING for turn in turns]
+    return _switched(fields, n_layers, "layers below {} see everything, if windows are on", lambda layer, border: layer >= border)
+
+
+def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
+    """Give Qwen2-MoE's layers: every other one below ``max_window_layers`` has a window, if ``use_sliding_window`` is on.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 2}
+        >>> fields = Fields(config, source="mapping", model_type="qwen2_moe")
+        >>> [layer.window for layer in every_other_lower_layer_windowed(fields, 3)]
+        [8, None, None]
+    """
+    became = "every other layer below {} has a window, if windows are on"
+    return _switched(fields, n_layers, became, lambda layer, border: layer % 2 == 0 and layer < border)
+
+
+def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
+    window = declared_window(fields, default=4096) if switched_on(fields) else None
+    border = fields.take(("max_window_layers",), whole(), became, default=28)
+    pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
     kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
     if SLIDING in kinds and window is None:
         fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
-    return [
-        LayerKind(kind=kind, turns=turn, window=window if kind == SLIDING else None)
-        for kind, turn in zip(kinds, turns, strict=True)
-    ]
-
-
-def llama4(fields: Fields, n_layers: int) -> Kinds:
-    """Give Llama 4's layers: every fourth has no rotation and sees everything; the others see their chunk.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> [layer.chunk for layer in llama4(Fields({}, source="mapping", model_type="llama4_text"), 4)]
-        [8192, 8192, 8192, None]
-    """
-    turns = _turning(fields, n_layers)
-    chunk = None
-    if "attention_chunk_size" not in fields.values or fields.has("attention_chunk_size"):
-        chunk = fields.take(("attention_chunk_size",), whole(least=1), "chunks of {} tokens", default=8192)
-    pattern = [CHUNKED if turn and chunk is not None else FULL for turn in turns]
-    kinds = types_of(fields, n_layers, (FULL, CHUNKED), default=pattern)
-    if CHUNKED in kinds and chunk is None:
-        fields.fault("layer_types", "needed attention_chunk_size beside chunked layers, got none")
-    return [
-        LayerKind(kind=kind, turns=turn, chunk=chunk if kind == CHUNKED else None) for kind, turn in zip(kinds, turns, strict=True)
-    ]
-
-
-def _turning(fields: Fields, n_layers: int) -> list[bool]:
-    """Which layers turn: 1 in ``no_rope_layers`` means that the layer does. Saved files have both keys; the list counts."""
-    interval = fields.take(
-        ("no_rope_layer_interval",), whole(least=1), "every {}th layer has no rotation, unless they are listed", default=4
-    )
-    pattern = [(layer + 1) % interval != 0 for layer in range(n_layers)]
-    fields.used.add("no_rope_layers")
-    if fields.values.get("no_rope_layers") in (None, []):
-        return pattern
-    length, before = None if fields.faults else n_layers, len(fields.faults)
-    listed = fields.take(("no_rope_layers",), row_of(whole(most=1), length=length), "layers with 0 have no rotation")
-    return pattern if before or len(fields.faults) > before else [bool(turn) for turn in listed]
+    return [LayerKind(kind=kind, window=window if kind == SLIDING else None) for kind in kinds]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ordinate.checkpoints.layer_kinds import by_pattern
-from ordinate.checkpoints.layer_lists import by_bases, exaone, listed, llama4, smollm3
+from ordinate.checkpoints.layer_lists import listed
+from ordinate.checkpoints.layer_nope import by_bases, exaone, llama4, smollm3
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 

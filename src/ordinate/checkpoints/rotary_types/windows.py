@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ordinate.checkpoints.layer_kinds import by_pattern, every_other_lower_layer_windowed, upper_layers_windowed, windowed
-from ordinate.checkpoints.layer_lists import all_slide, listed, mimo, upper_layers_slide
+from ordinate.checkpoints.layer_kinds import by_pattern, windowed
+from ordinate.checkpoints.layer_lists import (
+    all_slide,
+    every_other_lower_layer_windowed,
+    listed,
+    mimo,
+    upper_layers_slide,
+    upper_layers_windowed,
+)
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
