@@ -19,10 +19,12 @@ import torch
 from ordinate import checkpoints
 from ordinate.checkpoints.explaining import as_values
 from ordinate.checkpoints.plan import DebertaPlan, LearnedPlan, PositionPlan, SinusoidalPlan, StackPlan, T5Plan
-from ordinate.checkpoints.reading import MODEL_TYPES
+from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.vocabulary import KNOWN
+from ordinate.checkpoints.wholes import WHOLES
 
 CONFIGS = Path(__file__).parent / "configs"
 SECONDS = 10.0  # of the processor: a guard against what grows without bound, no measurement
@@ -177,12 +179,14 @@ def is_small(stack: StackPlan) -> bool:
 SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
-LATENT = {"num_hidden_layers": 4}
-OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5, "deepseek_v2": LATENT, "deepseek_v3": LATENT}
+OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
 # Types whose code gives every layer a head of its own width.
-OWN_HEADS = ("ministral3", "qwen3", "gemma", "gemma2", "gemma3_text", "gemma3", "glm4", "gpt_oss", "llama4_text", "llama4")
+OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
+OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
+OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
 WIDE = {**SIZES, "hidden_size": 512}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
+ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}
 
 
 def needed_keys(model_type: str) -> dict[str, Any]:

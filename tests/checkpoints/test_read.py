@@ -290,6 +290,22 @@ def test_attention_of_a_layer_follows_the_plan() -> None:
     assert {layer.softmax_scale for layer in checkpoints.read(gemma).layers} == {0.5}
 
 
+def test_a_layer_that_does_not_attend_is_refused() -> None:
+    values = {
+        "model_type": "lfm2",
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "hidden_size": 16,
+        "max_position_embeddings": 64,
+    }
+    plan = checkpoints.read({**values, "layer_types": ["conv", "full_attention"]})
+    assert [layer.attends for layer in plan.layers] == [False, True]
+    built, x = plan.build(), torch.randn(1, 2, 3, 8)
+    built.attend(1, x, x, x, q_positions=range(3), k_positions=range(3))
+    with pytest.raises(ValueError, match=r"layer: needed one that attends, got 0 \(conv\)"):
+        built.attend(0, x, x, x, q_positions=range(3), k_positions=range(3))
+
+
 def test_chunks_and_documents_together() -> None:
     values = {"model_type": "llama4_text", "num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 8, "head_dim": 8}
     built = checkpoints.read({**values, "attention_chunk_size": 4, "max_position_embeddings": 64}).build()

@@ -293,7 +293,7 @@ def test_wrong_tables_and_biases(config: dict[str, Any], parts: tuple[str, ...])
         ("", ("model_type: needed one of the known types, got ''",)),
         (["llama"], ("model_type: needed one of the known types, got ['llama']",)),
         ({"a": 1}, ("model_type: needed one of the known types, got {'a': 1}",)),
-        ("lama", ("model_type 'lama' is not in the table", "did you mean llama", "known are", "llama", "modernbert")),
+        ("lama", ("model_type 'lama' is not in the table", "did you mean llama", "known are", "ordinate read --types")),
         ("LLAMA", ("model_type 'LLAMA' is not in the table", "known are")),
         ("llama\n", ("model_type 'llama\\n' is not in the table",)),
         ("x" * 10**6, ("model_type 'xxxx", "is not in the table")),

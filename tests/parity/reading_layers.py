@@ -1,9 +1,12 @@
 """Settings by which some layers differ from others, as configurations of each model type write them."""
 
-from reading_models import MODELS, TRAINED
+from reading_models import MODELS
+from reading_sizes import TRAINED
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 MIXED = [SLIDING, FULL, FULL, SLIDING, FULL, SLIDING, SLIDING, FULL]
+LINEAR = "linear_attention"
+STILL = [LINEAR, FULL, FULL, LINEAR, FULL, LINEAR, LINEAR, FULL]
 YARN = {"rope_type": "yarn", "factor": 32.0, "original_max_position_embeddings": TRAINED, "rope_theta": 10000.0}
 MSCALE = {"rope_parameters": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707}}
 
@@ -63,6 +66,28 @@ CHANGES = {
     ],
     "starcoder2": [{"sliding_window": None}],
     "granite": [{"attention_multiplier": 0.015625}],
+    "gemma3n_text": [{"layer_types": MIXED}],
+    "mimo_v2_flash": [{"sliding_window_size": 5}, {"layer_types": MIXED}],
+    "muse_glimmer_text": [{"layer_rope_theta": [10000.0, 0, 0, 10000.0, 0, 10000.0, 10000.0, 0]}, {"layer_types": MIXED}],
+    "bailing_hybrid": [{"layer_types": STILL}, {"rope_parameters": {**MSCALE["rope_parameters"], "rope_theta": 6000000.0}}],
+    "ministral": [{"layer_types": MIXED}],
+    "cwm": [{"layer_types": MIXED}],
+    "dots1": [{"max_window_layers": 0}, {"layer_types": MIXED}, {"sliding_window": None}],
+    "mellum": [{"layer_types": [FULL] * 8}],
+    "modernbert-decoder": [{"local_attention": 13}, {"layer_types": MIXED}],
+    "afmoe": [{"global_attn_every_n_layers": 3}, {"layer_types": MIXED}],
+    "exaone4": [{"sliding_window_pattern": 3}, {"layer_types": MIXED}, {"sliding_window": None, "layer_types": [FULL] * 8}],
+    "flint": [{"layer_types": MIXED}],
+    "granite_swa": [{"layer_rope_theta": [10000.0, 0, 0, 10000.0, 0, 10000.0, 10000.0, 0]}, {"layer_types": MIXED}],
+    "granitemoe_swa": [{"layer_rope_theta": [0, 10000.0, 0, 10000.0, 0, 10000.0, 10000.0, 0]}],
+    "kolibri1": [{"layer_types": MIXED}],
+    "ultrabert": [{"sliding_window": 1}, {"layer_types": MIXED}],
+    "minimax": [{"sliding_window": 9}, {"layer_types": STILL}],
+    "qwen3_next": [{"full_attention_interval": 2}, {"layer_types": STILL}],
+    "olmo_hybrid": [{"rope_parameters": {"rope_theta": None, "rope_type": "default"}}, {"layer_types": STILL}],
+    "lfm2": [{"layer_types": ["conv" if kind == LINEAR else FULL for kind in STILL]}],
+    "granitemoehybrid": [{"position_embedding_type": None}, {"layer_types": STILL}],
+    "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
 # Left out of a configuration altogether.
@@ -85,6 +110,26 @@ WITHOUT = {
     "llama4_text": ["floor_scale", "attention_chunk_size"],
     "starcoder2": ["sliding_window"],
     "granite": ["attention_multiplier"],
+    "hyperclovax": ["attention_multiplier"],
+    "lfm2": ["full_attn_idxs"],
+    "lara_mini": ["sliding_window"],
+    "ministral": ["sliding_window"],
+    "gemma3n_text": ["sliding_window"],
+    "mimo_v2_flash": ["sliding_window"],
+    "muse_glimmer_text": ["sliding_window"],
+    "bailing_hybrid": ["layer_group_size"],
+    "cwm": ["sliding_window"],
+    "dots1": ["sliding_window", "max_window_layers"],
+    "vaultgemma": ["sliding_window", "query_pre_attn_scalar"],
+    "mellum": ["sliding_window", "layer_types"],
+    "laguna": ["layer_types"],
+    "afmoe": ["sliding_window"],
+    "exaone4": ["sliding_window"],
+    "kolibri1": ["sliding_window"],
+    "flint": ["sliding_window"],
+    "granite_swa": ["sliding_window"],
+    "modernbert-decoder": ["local_attention"],
+    "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
 

@@ -1,68 +1,33 @@
-"""Model types with rotary embeddings: small configurations, and the model files' own rotary modules."""
+"""Model types with rotary embeddings: all of them, and the model files' own rotary modules."""
 
 import copy
 import importlib
 import warnings
 
 import torch
-from transformers import AutoConfig
+from reading_kin import KIN
+from reading_sizes import FULLY
+from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-TRAINED, LONGEST = 512, 16384  # 32 times as long
-COMMON = {"vocab_size": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "intermediate_size": 32}
-SIZES = {"num_hidden_layers": 8, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": LONGEST}
-# Heads of 32 entries that are no quarter of the width, for types that read head_dim; and a quarter, for those that do not.
-DECLARED = {**COMMON, **SIZES, "hidden_size": 96, "head_dim": 32}
-DIVIDED = {**COMMON, **SIZES, "hidden_size": 192}
-EXPERTS = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 16}
-LATENT = {"qk_rope_head_dim": 32, "qk_nope_head_dim": 16, "v_head_dim": 16, "kv_lora_rank": 8, "q_lora_rank": 8}
-DEEPSEEK = {**COMMON, **SIZES, **LATENT, "hidden_size": 128, "num_key_value_heads": 4, "first_k_dense_replace": 8}
-GPT = {"n_embd": 192, "n_layer": 8, "n_head": 4, "n_positions": 1024, "rotary_dim": 24, "n_inner": 32}
-GPT |= {key: COMMON[key] for key in ("vocab_size", "bos_token_id", "eos_token_id")}
-
-MODELS = {
-    "llama": DECLARED,
-    "mistral": {**DECLARED, "sliding_window": 9},
-    "ministral3": {**DECLARED, "sliding_window": 9},
-    "mixtral": {**DECLARED, "sliding_window": 9, "num_local_experts": 2, "num_experts_per_tok": 1},
-    "qwen2": {**DECLARED, "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 3},
-    "qwen2_moe": {**DECLARED, **EXPERTS, "shared_expert_intermediate_size": 16},
-    "qwen3": {**DECLARED, "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 3},
-    "qwen3_moe": {**DECLARED, **EXPERTS, "use_sliding_window": True, "sliding_window": 9},
-    "gemma": DECLARED,
-    "gemma2": {**DECLARED, "sliding_window": 9, "query_pre_attn_scalar": 24, "attn_logit_softcapping": None},
-    "gemma3_text": {**DECLARED, "sliding_window": 9, "query_pre_attn_scalar": 24},
-    "phi": DIVIDED,
-    "phi3": {**DECLARED, "hidden_size": 128, "sliding_window": 9, "original_max_position_embeddings": TRAINED},
-    "gpt_neox": DIVIDED,
-    "gptj": GPT,
-    "codegen": GPT,
-    "falcon": {**DIVIDED, "num_kv_heads": 2, "new_decoder_architecture": True},
-    "glm4": {**DECLARED, "head_dim": 48},
-    "cohere": {**DECLARED, "hidden_size": 128},
-    "cohere2": {**DIVIDED, "sliding_window": 9},
-    "deepseek_v2": DEEPSEEK,
-    "deepseek_v3": DEEPSEEK,
-    "gpt_oss": {**DECLARED, "sliding_window": 9, "num_local_experts": 2, "num_experts_per_tok": 1},
-    "olmo2": DECLARED,
-    "olmo3": {**DECLARED, "sliding_window": 9},
-    "smollm3": {**DECLARED, "use_sliding_window": True, "sliding_window": 9},
-    "llama4_text": {
-        **DECLARED,
-        "attention_chunk_size": 11,
-        "floor_scale": 8,
-        "num_local_experts": 2,
-        "intermediate_size_mlp": 16,
-        "use_qk_norm": False,
-    },
-    "stablelm": DIVIDED,
-    "starcoder2": {**DECLARED, "sliding_window": 9},
-    "granite": {**DECLARED, "attention_multiplier": 0.0123},
-    "modernbert": {**DIVIDED, "local_attention": 10},
+MODELS = {**FULLY, **KIN}
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
+PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
+FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
+FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
+FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
+FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
+FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
+FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+# Models that no Auto class makes.
+CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
+CLASSES |= {
+    "deepseek_ocr2_text": "DeepseekOcr2TextModel",
+    "csm": "CsmBackboneModel",
+    "granite4_vision_text": "Granite4VisionTextModel",
 }
-PER_TYPE = ("gemma3_text", "olmo3", "modernbert")
-FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4"}
+
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
     "gptj": "GPTJRotaryEmbedding",
@@ -70,6 +35,17 @@ NAMES = {
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
 PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
+IN_HALVES = (
+    "deepseek_v32",
+    "glm_moe_dsa",
+    "axk2",
+    "deepseek_v3",
+    "bailing_hybrid",
+    "axk1",
+    "youtu",
+    "sarvam_mla",
+    "glm4_moe_lite",
+)  # pairs go in as neighbours and come out as halves
 COMPLEX = ("llama4_text", "deepseek_v2")
 
 
@@ -77,6 +53,13 @@ def config_of(values):
     """Give transformers' configuration; it changes what it is given, so it gets a copy."""
     settings = copy.deepcopy(values)
     return AutoConfig.for_model(settings.pop("model_type"), **settings)
+
+
+def model_from(config, implementation):
+    """Give the model of a configuration, with drawn weights."""
+    name = CLASSES.get(config.model_type)
+    make = getattr(file_of(config.model_type), name)._from_config if name else AutoModel.from_config
+    return make(config, attn_implementation=implementation)
 
 
 def plan_of(values):
@@ -95,7 +78,7 @@ def rotary_of(config):
     """Give the rotary module of a configuration's model type."""
     file = file_of(config.model_type)
     name = NAMES.get(config.model_type)
-    found = [key for key in vars(file) if key.endswith("RotaryEmbedding") and "Vision" not in key]
+    found = [key for key in vars(file) if key.endswith("RotaryEmbedding") and "VisionRotary" not in key]
     return getattr(file, name or found[0])(config)
 
 

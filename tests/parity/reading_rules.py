@@ -1,6 +1,8 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
-from reading_models import LONGEST, MODELS, PER_TYPE, SINUSOIDS, TRAINED
+from reading_kin import KIN
+from reading_models import MODELS, PER_TYPE, SINUSOIDS
+from reading_sizes import LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
 BASE, LOCAL_BASE = 123456.7, 7654.3
@@ -28,15 +30,33 @@ RULES = {
     "proportional": {"rope_type": "proportional", "partial_rotary_factor": 0.5},
     "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
 }
+# Types whose code is another's: one rule of each kind.
+SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
+SHARES |= {
+    "glm": 0.25,
+    "glm4_moe": 0.25,
+    "sarvam_moe": 0.5,
+    "persimmon": 0.25,
+    "nemotron": 0.25,
+    "qwen3_next": 0.5,
+    "bamba": 0.5,
+    "laguna": 0.25,
+}
+SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
-NOT_PROPORTIONAL = ("phi", "stablelm")
+NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
-OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta"}
-OLD_LOCAL_THETA = {"gemma3_text": "rope_local_base_freq", "modernbert": "local_rope_theta"}
+OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
+OLD_LOCAL_THETA = {
+    "gemma3_text": "rope_local_base_freq",
+    "gemma3n_text": "rope_local_base_freq",
+    "modernbert": "local_rope_theta",
+    "modernbert-decoder": "local_rope_theta",
+}
 
 
 def rules_of(model_type):
@@ -45,6 +65,7 @@ def rules_of(model_type):
         kind = rule["rope_type"]
         allowed = kind in FEWER.get(model_type, (kind,))
         allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
+        allowed &= model_type not in KIN or name in SAMPLE
         if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
             yield name
 

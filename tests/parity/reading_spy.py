@@ -2,14 +2,16 @@
 
 import functools
 import math
+import re
 import sys
 from typing import NamedTuple
 
 import torch
-from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, rotary_of
-from transformers import AutoModel
+from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, model_from, rotary_of
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
+
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
 LENGTH = 40
 TOKENS = torch.randint(3, 60, (1, LENGTH), generator=torch.Generator().manual_seed(0))
@@ -38,10 +40,10 @@ class Layer(NamedTuple):
 _heard: list[Heard] = []
 
 
-def _spy(module, query, key, value, mask, scaling, sliding_window=None, **rest):
+def _spy(module, query, key, value, attention_mask, scaling, sliding_window=None, **rest):
     eager = sys.modules[type(module).__module__].eager_attention_forward
-    out, weights = eager(module, query, key, value, mask, scaling=scaling, sliding_window=sliding_window, **rest)
-    _heard.append(Heard(query, key, value, mask, scaling, sliding_window, out.transpose(1, 2)))
+    out, weights = eager(module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest)
+    _heard.append(Heard(query, key, value, attention_mask, scaling, sliding_window, out.transpose(1, 2)))
     return out, weights
 
 
@@ -85,12 +87,14 @@ def heard_in(model, *inputs, **named):
 
 
 def attentions_of(model):
-    """Give the attention modules of a model's layers."""
-    return [
-        module
+    """Give the attention modules of a model's layers, by number; layers that do not attend have none."""
+    return {
+        int(re.search(r"\d+", name)[0]): module
         for name, module in model.named_modules()
-        if name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
-    ]
+        if not isinstance(module, torch.nn.ModuleList)
+        and name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
+        and not re.search("Lightning|Delta", type(module).__name__)
+    }
 
 
 def lively(model):
@@ -104,17 +108,26 @@ def lively(model):
 
 
 def run(values, tokens=TOKENS):
-    """Run a tiny model; give its configuration and its layers."""
+    """Run a tiny model; give its configuration and its layers, None for those that do not attend."""
     config = config_of(values)
     eager = "eager" if config.model_type == "falcon" else "spy"
-    model = lively(AutoModel.from_config(config, attn_implementation=eager))
+    model = lively(model_from(config, eager))
+    if ROTARY_TYPES[config.model_type].normed_after:  # so that what is handed on is what was turned
+        for module in attentions_of(model).values():
+            module.query_layernorm = module.key_layernorm = torch.nn.Identity()
     modules, inputs = attentions_of(model), {}
-    handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules]
+    handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
+    tokens = tokens[..., None] if config.model_type == "csm" else tokens  # one number for each codebook
     with torch.no_grad():
-        model(tokens, use_cache=False) if config.model_type != "modernbert" else model(tokens)
+        model(tokens, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal else {}))
     for handle in handles:
         handle.remove()
-    return config, [Layer(module, inputs[module], listen(module, **inputs[module])) for module in modules]
+    layers = {
+        number: Layer(module, inputs[module], listen(module, **inputs[module]))
+        for number, module in modules.items()
+        if module in inputs
+    }
+    return config, [layers.get(number) for number in range(config.num_hidden_layers)]
 
 
 def _keep(inputs, module, positional, named):
@@ -132,6 +145,8 @@ def angles(config, positions, label, dtype):
 
 def stillness(made, model_type):
     """Give the same for angles of 0: the attention module then leaves its vectors as they are."""
+    if made is None:  # a layer that does not turn may be given nothing
+        return None
     if model_type in COMPLEX:
         return torch.ones_like(made)
     first, second = made

@@ -18,7 +18,7 @@ from ordinate import attend
 from ordinate.checkpoints import read
 
 SETTINGS = settings()
-EXACT_SCALE = [model_type for model_type in MODELS if model_type != "falcon"]
+DIVIDING = ("falcon", "helium", "moshi", "kyutai_speech_to_text", "mimi")  # 1 / root, not a power
 
 
 def seen_in(mask):
@@ -50,14 +50,18 @@ def compare(name, plan):
     config, layers = model_of(name)
     stack = plan.stack()
     for index, (layer, planned) in enumerate(zip(layers, stack.layers, strict=True)):
+        assert planned.attends == (layer is not None), f"layer {index} attends"
+        if layer is None:
+            assert planned.scheme is None
+            continue
         assert torch.equal(seen_by(planned, stack.causal), seen_in(layer.heard.mask)), f"layer {index} sees others"
         assert turns(config, layer) == (planned.scheme is not None), f"layer {index} turns"
-        if config.model_type in EXACT_SCALE:
+        if config.model_type not in DIVIDING:
             assert planned.softmax_scale == layer.heard.scale, f"layer {index} has another scale"
-        assert abs(planned.softmax_scale / layer.heard.scale - 1) <= 2**-52  # Falcon divides by the root
+        assert abs(planned.softmax_scale / layer.heard.scale - 1) <= 2**-52
         if layer.heard.window is not None:
             assert planned.window == layer.heard.window
-    kinds = getattr(config, "layer_types", None)
+    kinds = config.to_dict().get("layer_types")
     assert kinds is None or [planned.kind for planned in stack.layers] == kinds
 
 
@@ -79,11 +83,13 @@ def test_configuration_objects_say_the_same(name):
 def test_the_comparison_can_fail(name):
     """A window or chunk of one token more, a scale an ulp off, a layer that turns and should not."""
     plan = plan_of(SETTINGS[name])
-    first = plan.layers[0]
+    place = next(place for place, layer in enumerate(plan.layers) if layer.attends)
+    first = plan.layers[place]
     wrongs = [{"softmax_scale": first.softmax_scale * (1 + 2**-48)}, {"window": 8 if first.window is None else first.window + 1}]
-    wrongs += [{"chunk": 10 if first.chunk is None else first.chunk + 1}, {"scheme": None}]
+    wrongs += [{"attends": False}, {"chunk": 10 if first.chunk is None else first.chunk + 1}, {"scheme": None}]
+    wrongs = [changes for changes in wrongs if changes != {"scheme": first.scheme}]
     for changes in wrongs if name in MODELS else wrongs[:1]:
-        layers = (dataclasses.replace(first, **changes), *plan.layers[1:])
+        layers = (*plan.layers[:place], dataclasses.replace(first, **changes), *plan.layers[place + 1 :])
         wrong = dataclasses.replace(plan, stacks=(dataclasses.replace(plan.stack(), layers=layers),))
         with pytest.raises(AssertionError):
             compare(name, wrong)

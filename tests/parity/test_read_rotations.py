@@ -11,7 +11,7 @@ import functools
 
 import pytest
 import torch
-from reading_models import COMPLEX, MODELS, SINUSOIDS, file_of, plan_of
+from reading_models import COMPLEX, IN_HALVES, MODELS, SINUSOIDS, file_of, plan_of
 from reading_rules import new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
@@ -64,7 +64,7 @@ def theirs(config, layer, kind, positions, dtype):
     module, inputs = copy.deepcopy(layer.module).to(dtype), dict(layer.inputs)
     inputs["hidden_states"] = inputs["hidden_states"].to(dtype)
     inputs["attention_mask"] = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
-    made = angles(config, positions, kind, dtype)
+    made = None if inputs["position_embeddings"] is None else angles(config, positions, kind, dtype)
     places = {"position_ids": positions[None]} if "position_ids" in inputs else {}
     turned = listen(module, **{**inputs, **places, "position_embeddings": made})
     module.attn_temperature_tuning = False  # Llama 4's factor of queries counts tokens, not positions
@@ -88,12 +88,12 @@ def both(model_type, setting, dtype, plan=None, only_turning=False):
     config, layers, own = model_of(model_type, setting)
     plan = plan or own
     positions = IN_TABLE if model_type in SINUSOIDS else FAR
-    sorts = {(layer.kind, layer.scheme is None): index for index, layer in enumerate(plan.layers)}
+    sorts = {(layer.kind, layer.scheme is None): index for index, layer in enumerate(plan.layers) if layer.attends}
     for (kind, rests), index in sorts.items():
         if rests and only_turning:
             continue
         still, turned = theirs(config, layers[index], kind, positions, dtype)
-        in_order = model_type == "deepseek_v3" and config.rope_interleave
+        in_order = model_type in IN_HALVES and getattr(config, "rope_interleave", True)
         if in_order:
             still = still._replace(query=pairs(still.query), key=pairs(still.key))
         q, k = ours(plan, index, still, positions)

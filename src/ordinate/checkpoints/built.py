@@ -156,6 +156,8 @@ class BuiltStack(nn.Module):
             ValueError: if something does not fit.
         """
         plan = self.plan.layers[layer]
+        if not plan.attends:
+            raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
         if plan.chunk is not None:
             chunks = [as_tensor(places, q.device) // plan.chunk for places in (q_positions, k_positions)]
             given = document_ids or (torch.zeros_like(chunks[0]), torch.zeros_like(chunks[1]))

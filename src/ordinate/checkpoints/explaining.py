@@ -127,6 +127,8 @@ def _counting(stack: StackPlan) -> str:
 
 
 def _layer(layer: LayerPlan) -> str:
+    if not layer.attends:
+        return f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if layer.window is not None:
         parts.append(f"window {layer.window}")

@@ -14,9 +14,10 @@ FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attenti
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """A layer's type, whether it turns, and how far it sees."""
+    """A layer's type, whether it attends and turns, and how far it sees."""
 
     kind: str = FULL
+    attends: bool = True
     turns: bool = True
     window: int | None = None
     chunk: int | None = None
@@ -56,11 +57,11 @@ def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', turns=True, window=8, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:
-        window = _window(fields, default=default) if not switch or _switched_on(fields) else None
+        window = declared_window(fields, default=default) if not switch or switched_on(fields) else None
         if not switch and window is not None and fields.values.get("use_sliding_window") is False:
             fields.used.add("use_sliding_window")
             fields.note("use_sliding_window", False, "nothing")
@@ -79,6 +80,9 @@ def by_pattern(
     window: int,
     window_keys: Sequence[str] = WINDOW,
     turns_only_sliding: bool = False,
+    inclusive: bool = False,
+    halved: bool = False,
+    list_counts: bool = False,
 ) -> Policy:
     """Say that one layer of each period sees everything and the others have a window, unless ``layer_types`` lists them.
 
@@ -89,6 +93,9 @@ def by_pattern(
         window: default of ``sliding_window``.
         window_keys: its spellings.
         turns_only_sliding: whether full layers have no rotation.
+        inclusive: whether the key at the window's distance is seen, too.
+        list_counts: whether saved configurations have the period beside the list, which then counts.
+        halved: whether the window counts both directions, of which a decoder has one.
 
     Returns:
         A policy.
@@ -103,118 +110,19 @@ def by_pattern(
         every = fields.take(keys, whole(least=1), "one layer of each {} sees everything", default=period) if keys else period
         full = 0 if full_first else every - 1
         pattern = [FULL if layer % every == full else SLIDING for layer in range(n_layers)]
-        kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
+        kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
         # configurations saved by transformers 5 have the other spelling too, whatever the list says
-        if keys and fields.has(keys[0]) and fields.has("layer_types") and kinds != pattern:
+        if keys and not list_counts and fields.has(keys[0]) and fields.has("layer_types") and kinds != pattern:
             fields.disagree((fields.name(keys[0]), every), (fields.name("layer_types"), fields.values["layer_types"]))
-        reach = _window(fields, default=window, keys=window_keys) if SLIDING in kinds else None
+        reach = declared_window(fields, default=window, keys=window_keys, least=1 + halved) if SLIDING in kinds else None
+        if reach is not None:
+            reach = (reach // 2 if halved else reach) + inclusive
         return [
             LayerKind(kind=kind, window=reach if kind == SLIDING else None, turns=kind == SLIDING or not turns_only_sliding)
             for kind in kinds
         ]
 
     return read
-
-
-def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
-    """Give Qwen's layers: those from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
-        >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
-        [None, 8]
-    """
-    return _switched(fields, n_layers, "layers below {} see everything, if windows are on", lambda layer, border: layer >= border)
-
-
-def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
-    """Give Qwen2-MoE's layers: every other one below ``max_window_layers`` has a window, if ``use_sliding_window`` is on.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 2}
-        >>> fields = Fields(config, source="mapping", model_type="qwen2_moe")
-        >>> [layer.window for layer in every_other_lower_layer_windowed(fields, 3)]
-        [8, None, None]
-    """
-    became = "every other layer below {} has a window, if windows are on"
-    return _switched(fields, n_layers, became, lambda layer, border: layer % 2 == 0 and layer < border)
-
-
-def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
-    window = _window(fields, default=4096) if _switched_on(fields) else None
-    border = fields.take(("max_window_layers",), whole(), became, default=28)
-    pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
-    kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
-    if SLIDING in kinds and window is None:
-        fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
-    return [LayerKind(kind=kind, window=window if kind == SLIDING else None) for kind in kinds]
-
-
-def smollm3(fields: Fields, n_layers: int) -> Kinds:
-    """Give SmolLM3's layers: every fourth has no rotation; those have a window, if windows are on.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> [layer.turns for layer in smollm3(Fields({}, source="mapping", model_type="smollm3"), 4)]
-        [True, True, True, False]
-    """
-    turns = _turning(fields, n_layers)
-    window = _window(fields, default=None) if _switched_on(fields) else None
-    pattern = [FULL if turn or window is None else SLIDING for turn in turns]
-    kinds = _types(fields, n_layers, (FULL, SLIDING), default=pattern)
-    if SLIDING in kinds and window is None:
-        fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
-    return [
-        LayerKind(kind=kind, turns=turn, window=window if kind == SLIDING else None)
-        for kind, turn in zip(kinds, turns, strict=True)
-    ]
-
-
-def llama4(fields: Fields, n_layers: int) -> Kinds:
-    """Give Llama 4's layers: every fourth has no rotation and sees everything; the others see their chunk.
-
-    Args:
-        fields: the configuration.
-        n_layers: how many.
-
-    Returns:
-        One a layer.
-
-    Example:
-        >>> [layer.chunk for layer in llama4(Fields({}, source="mapping", model_type="llama4_text"), 4)]
-        [8192, 8192, 8192, None]
-    """
-    turns = _turning(fields, n_layers)
-    chunk = None
-    if "attention_chunk_size" not in fields.values or fields.has("attention_chunk_size"):
-        chunk = fields.take(("attention_chunk_size",), whole(least=1), "chunks of {} tokens", default=8192)
-    pattern = [CHUNKED if turn and chunk is not None else FULL for turn in turns]
-    kinds = _types(fields, n_layers, (FULL, CHUNKED), default=pattern)
-    if CHUNKED in kinds and chunk is None:
-        fields.fault("layer_types", "needed attention_chunk_size beside chunked layers, got none")
-    return [
-        LayerKind(kind=kind, turns=turn, chunk=chunk if kind == CHUNKED else None) for kind, turn in zip(kinds, turns, strict=True)
-    ]
 
 
 def both_ways(layers: Kinds) -> Kinds:
@@ -233,7 +141,19 @@ def both_ways(layers: Kinds) -> Kinds:
     return [layer if layer.window is None else replace(layer, window=layer.window // 2 + 1) for layer in layers]
 
 
-def _switched_on(fields: Fields) -> bool:
+def switched_on(fields: Fields) -> bool:
+    """Read ``use_sliding_window``; a window beside it changes nothing if it is off.
+
+    Args:
+        fields: the configuration.
+
+    Returns:
+        Whether it is on.
+
+    Example:
+        >>> switched_on(Fields({"use_sliding_window": True}, source="mapping", model_type="qwen2"))
+        True
+    """
     on = fields.take(("use_sliding_window",), flag, "windows are on: {}", default=False)
     if not on and fields.has("sliding_window"):
         fields.used.add("sliding_window")
@@ -243,16 +163,44 @@ def _switched_on(fields: Fields) -> bool:
     return on
 
 
-def _window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW) -> int | None:
-    """The window; null says there is none, also where the model type has a default."""
+def declared_window(fields: Fields, *, default: int | None, keys: Sequence[str] = WINDOW, least: int = 1) -> int | None:
+    """Read the window; null says there is none, also where the model type has a default.
+
+    Args:
+        fields: the configuration.
+        default: the window if none is declared.
+        keys: its spellings.
+        least: smallest allowed.
+
+    Returns:
+        The window, or None.
+
+    Example:
+        >>> declared_window(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), default=None)
+        8
+    """
     fields.used.update(keys)
     if not fields.has(*keys) and (keys[0] in fields.values or default is None):
         return None
-    return fields.take(keys, whole(least=1), "window of {} tokens", default=default)
+    return fields.take(keys, whole(least=least), "window of {} tokens", default=default)
 
 
-def _types(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str]) -> list[str]:
-    """The listed types, or those that follow from other keys."""
+def types_of(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: list[str]) -> list[str]:
+    """Read the listed types, or take those that follow from other keys.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many layers.
+        known: types that the model has.
+        default: types without a list.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> types_of(Fields({}, source="mapping", model_type="gemma2"), 1, (FULL, SLIDING), default=[FULL])
+        ['full_attention']
+    """
     fields.used.add("layer_types")
     if not fields.has("layer_types"):
         return default
@@ -260,20 +208,6 @@ def _types(fields: Fields, n_layers: int, known: tuple[str, ...], *, default: li
     length, before = None if fields.faults else n_layers, len(fields.faults)
     listed = fields.take(("layer_types",), row_of(one_of(*known), length=length), "types of the layers")
     return default if before or len(fields.faults) > before else list(listed)
-
-
-def _turning(fields: Fields, n_layers: int) -> list[bool]:
-    """Which layers turn: 1 in ``no_rope_layers`` means that the layer does. Saved files have both keys; the list counts."""
-    interval = fields.take(
-        ("no_rope_layer_interval",), whole(least=1), "every {}th layer has no rotation, unless they are listed", default=4
-    )
-    pattern = [(layer + 1) % interval != 0 for layer in range(n_layers)]
-    fields.used.add("no_rope_layers")
-    if fields.values.get("no_rope_layers") in (None, []):
-        return pattern
-    length, before = None if fields.faults else n_layers, len(fields.faults)
-    listed = fields.take(("no_rope_layers",), row_of(whole(most=1), length=length), "layers with 0 have no rotation")
-    return pattern if before or len(fields.faults) > before else [bool(turn) for turn in listed]
 
 
 def _refuse_types(fields: Fields, n_layers: int, *, sliding: bool) -> None:

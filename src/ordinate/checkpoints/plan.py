@@ -133,6 +133,7 @@ class LayerPlan:
         chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
+        attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
     """
 
     scheme: AttentionPlan | None
@@ -141,6 +142,7 @@ class LayerPlan:
     chunk: int | None = None
     query_scale: QueryScale | None = None
     kind: str = "full_attention"
+    attends: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

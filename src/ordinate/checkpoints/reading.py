@@ -17,13 +17,12 @@ from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
+from ordinate.checkpoints.wholes import WHOLES
 
 SHOWN = 60
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
 # Other names of a type: older ones, and types that share its code.
-SAME = {"mt5": "t5", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
-# Configurations of several models in one, and the type of their text model where it does not say it itself.
-WHOLES = {"gemma3": "gemma3_text", "llama4": "llama4_text", "mistral3": "mistral"}
+SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
 
 
@@ -169,8 +168,8 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    known = ", ".join(MODEL_TYPES)
-    raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}known are {known}")
+    known = f"known are {len(MODEL_TYPES)} types, which `ordinate read --types` lists"
+    raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
 
 def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:

@@ -46,11 +46,14 @@ class RopeKeys:
         absent: what stands in for a dictionary that is not there.
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
+        local_partial: the same for sliding layers, where they have a share of their own.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
         scaled: layer types that a flat ``rope_scaling`` reaches.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
+        partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
     theta: tuple[str, ...] = ("rope_theta",)
@@ -61,11 +64,14 @@ class RopeKeys:
     absent: Mapping[str, Any] | None = None
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
+    local_partial: float | None = None
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
-    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention")
+    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
     scales_softmax: bool = False
     query_scale: bool = False
+    partial_count: bool = False
+    ntk_alpha: bool = False
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -164,7 +170,9 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         part.used.add("rope_theta")
         base = fields.take(spellings, of_base, became, default=default)
     kind = _kind(part, keys)
-    partial = _partial(fields, part, keys, kind)
+    if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
+        kind = "ntk"
+    partial = _partial(fields, part, keys, kind, sliding=label == "sliding_attention", width=width)
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
     strength = None
     if keys.query_scale:
@@ -206,13 +214,15 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     return "default"
 
 
-def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str) -> float:
+def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding: bool, width: int) -> float:
     also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
-    if not keys.partial and not part.has("partial_rotary_factor") and not fields.has("partial_rotary_factor"):
+    declared = part.has("partial_rotary_factor") or fields.has("partial_rotary_factor")
+    if not keys.partial and not declared:
         return 1.0
-    share = part.take(
-        ("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=keys.default_partial, also=also
-    )
+    if keys.partial_count and fields.has("rotary_dim") and not declared:
+        return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
+    default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
+    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share

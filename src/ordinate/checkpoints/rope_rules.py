@@ -11,7 +11,7 @@ import numpy as np
 
 from ordinate.checkpoints.fields import Fields, Place
 from ordinate.checkpoints.kinds import flag, ordinary, row_of, whole
-from ordinate.scaling import DynamicNTK, Linear, Llama3, LongRoPE, Proportional, Rule, YaRN
+from ordinate.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Proportional, Rule, YaRN
 
 R = TypeVar("R", bound=Rule)
 ORIGINAL = "original_max_position_embeddings"
@@ -54,6 +54,8 @@ def read_rule(
             return _made(part, Linear, factor=_factor(part)), None
         case "dynamic":
             return _made(part, DynamicNTK, factor=_factor(part), original_length=max_length), None
+        case "ntk":
+            return _made(part, NTK, alpha=part.take(("alpha",), ordinary(least=1.0), "base times {}^(d / (d - 2))")), None
         case "llama3":
             original = original_length(fields, part)
             factors = {

@@ -43,11 +43,14 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
-    shapes = shapes if causal else both_ways(shapes)
+    shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
     settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
+    if kind.normed_after:
+        became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
+        fields.note("model_type", fields.model_type, became)
     schemes = {
         label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
         for label, setting in settings.items()
@@ -70,12 +73,13 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         still = fields.take(("qk_nope_head_dim",), whole(most=WIDEST_HEAD), "first {} entries of a head stay")
         turns = fields.take(("qk_rope_head_dim",), whole(least=2, most=WIDEST_HEAD), "last {} entries of a head turn")
         _repeated(fields, "qk_head_dim", still + turns, "width of a head {}")
-        _repeated(fields, "head_dim", turns, "what turns of a head {}")
+        if "head_dim" not in kind.idle:
+            _repeated(fields, "head_dim", turns, "what turns of a head {}")
         return still + turns, still, turns
     if kind.head == "declared" and (
-        fields.has("head_dim") or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
+        fields.has(*_spelled(kind, "head_dim")) or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
     ):
-        head_dim = fields.take(("head_dim",), whole(least=1, most=WIDEST_HEAD), "width of a head {}")
+        head_dim = fields.take(_spelled(kind, "head_dim"), whole(least=1, most=WIDEST_HEAD), "width of a head {}")
         return head_dim, 0, head_dim
     n_heads = fields.size(_spelled(kind, "num_attention_heads"), "{} heads", most=WIDEST_HEAD)
     hidden = fields.size(_spelled(kind, "hidden_size"), "width {}, divided among the heads")
@@ -153,7 +157,10 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
         case "query_pre_attn_scalar":
             return float(fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5") ** -0.5)
         case "attention_multiplier":
-            return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}")
+            usual = float(head_dim**-0.5)
+            return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
+        case "one":
+            return 1.0
         case _:
             return float(head_dim**-0.5)
 
@@ -179,7 +186,7 @@ def _layer(
     query_scale: QueryScale | None,
 ) -> LayerPlan:
     rule = settings[shape.kind].rule if shape.turns else None
-    grows = query_scale is not None and (query_scale.first == 0 or not shape.turns)
+    grows = query_scale is not None and shape.attends and (query_scale.first == 0 or not shape.turns)
     return LayerPlan(
         scheme=schemes[shape.kind] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
@@ -187,6 +194,7 @@ def _layer(
         chunk=shape.chunk,
         query_scale=query_scale if grows else None,
         kind=shape.kind,
+        attends=shape.attends,
     )
 
 

@@ -8,6 +8,7 @@ import re
 TELLING = {
     "alibi",
     "alibi_bias_max",
+    "attention_windows",
     "compress_rope_theta",
     "global_head_dim",
     "global_rope_theta",

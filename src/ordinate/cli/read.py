@@ -71,8 +71,9 @@ def _as_options(message: str) -> str:
 
 
 def _types() -> list[str]:
-    from ordinate.checkpoints.reading import OTHER_TYPES, SAME, WHOLES
+    from ordinate.checkpoints.reading import OTHER_TYPES, SAME
     from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+    from ordinate.checkpoints.wholes import WHOLES
 
     rows: list[tuple[str, ...]] = [(name, "rope", kind.layout, kind.arithmetic) for name, kind in ROTARY_TYPES.items()]
     rows += [(name, "tables or biases", "", "") for name in OTHER_TYPES]

@@ -1,0 +1,53 @@
+"""Default sizes of text models, which parts of larger configurations leave out; whole configurations must declare theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ordinate.checkpoints.rotary_types.record import RotaryType
+
+# Layers, heads, width.
+USUAL = (32, 32, 4096)
+SIZES = {
+    "apertus1p5_text": USUAL,
+    "aria_text": USUAL,
+    "cohere2": (40, 64, 8192),
+    "deepseek_v3": (61, 128, 7168),
+    "emu3_text_model": USUAL,
+    "exaone4": USUAL,
+    "gemma3_text": (26, 8, 2304),
+    "granite": USUAL,
+    "granite4_vision_text": USUAL,
+    "granite_docling_text": (28, 16, 1024),
+    "hyperclovax": USUAL,
+    "lfm2": (32, 32, 2560),
+    "llama": USUAL,
+    "llama4_text": (48, 40, 5120),
+    "mistral": USUAL,
+    "modernbert": (22, 12, 768),
+    "muse_glimmer_text": (52, 32, 6656),
+    "muse_spark_text": (62, 128, 8192),
+    "persimmon": (36, 64, 4096),
+    "qwen2": USUAL,
+    "qwen3": USUAL,
+}
+
+
+def sized(name: str, kind: RotaryType) -> RotaryType:
+    """Give a row with its type's default sizes, where they are known.
+
+    Args:
+        name: of the type.
+        kind: its row.
+
+    Returns:
+        The row.
+
+    Example:
+        >>> sized("llama", RotaryType()).defaults["num_hidden_layers"]
+        32
+    """
+    if name not in SIZES:
+        return kind
+    sizes = dict(zip(("num_hidden_layers", "num_attention_heads", "hidden_size"), SIZES[name], strict=True))
+    return replace(kind, defaults={**sizes, **kind.defaults})
