@@ -8,7 +8,7 @@ from typing import Any
 import mutants_angles as angles
 import mutants_scaling as scaling
 from mutant_tools import Mutant, Patch, wrap
-from ordinate.checkpoints import layer_kinds, reading, rope_dictionary, rope_rules, rotary_models
+from ordinate.checkpoints import layer_kinds, layer_nope, reading, rope_dictionary, rope_rules, rotary_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.scaling import YaRN
 
@@ -80,11 +80,11 @@ def full_layer_first_of_its_period(patch: Patch) -> None:
     def moved(original: Any, fields: Fields, n_layers: int, known: Any, *, default: Any) -> Any:
         return original(fields, n_layers, known, default=default and default[-1:] + default[:-1])
 
-    wrap(patch, layer_kinds, "_types", moved)
+    wrap(patch, layer_kinds, "types_of", moved)
 
 
 def every_layer_turns(patch: Patch) -> None:
-    wrap(patch, layer_kinds, "_turning", lambda original, *args: [True] * len(original(*args)))
+    wrap(patch, layer_nope, "_turning", lambda original, *args: [True] * len(original(*args)))
 
 
 # Numbers of rules
