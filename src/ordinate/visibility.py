@@ -65,7 +65,7 @@ def sight_of(
     if not isinstance(order, tuple) or len(order) != 2:
         raise ValueError(f"order: needed a pair (q_order, k_order), got {described(order)}")
     check_places(q, k, *order, prefix="order ")
-    return Sight(causal, window, order, _documents(document_ids, q, k), _mask(mask, q, k))
+    return Sight(causal, window, order, document_pair(document_ids, q, k), _mask(mask, q, k))
 
 
 def hides(sight: Sight) -> Hides:
@@ -180,7 +180,25 @@ def four_dims(x: torch.Tensor, batched: bool = False) -> torch.Tensor:
     return x
 
 
-def _documents(given: DocumentIds | None, q: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+def document_pair(given: DocumentIds | None, q: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Give the document ids of queries and of keys, whichever way they were told.
+
+    Args:
+        given: a tensor for both, a pair, packed documents, or None.
+        q: queries [B, H, Q, D].
+        k: keys [B, H_kv, K, D].
+
+    Returns:
+        (q_ids, k_ids), checked, or None.
+
+    Raises:
+        ValueError: if they are no integers, or do not fit q and k.
+
+    Example:
+        >>> x = torch.zeros(1, 1, 2, 4)
+        >>> [ids.tolist() for ids in document_pair(torch.tensor([0, 1]), x, x)]
+        [[0, 1], [0, 1]]
+    """
     if given is None:
         return None
     if isinstance(given, Packed):

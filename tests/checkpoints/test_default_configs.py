@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from ordinate.checkpoints.reading import MODEL_TYPES, SAME
+from ordinate.checkpoints.reading import MODEL_TYPES, OTHER_TYPES, SAME
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.wholes import WHOLES
 
 ROOT = Path(__file__).parents[2]
@@ -37,3 +39,13 @@ def test_the_tally_is_the_one_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["plans"].values()) >= set(MODEL_TYPES) - {name.split(":")[0] for name in UNFIT} - set(WHOLES) - set(SAME)
     for name, text in found["others"].items():
         assert name in UNFIT or text.startswith(("refused: model type", "refused: it has no model type", "not made")), text
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), [("README.md", "for {} rotary model types"), ("README.ru.md", "для {} типов моделей с RoPE")]
+)
+def test_pages_count_the_types_that_there_are(page: str, words: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert words.format(len(ROTARY_TYPES)) in text
+    assert re.search(rf"\b{len(OTHER_TYPES)} (more|складывают)", " ".join(text.split()))
+    assert re.search(rf"\b{len(WHOLES)} (image and speech|моделей с картинками)", " ".join(text.split()))

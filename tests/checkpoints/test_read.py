@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from ordinate import Deberta, Learned, Rope, T5Bias, checkpoints
+from ordinate import Deberta, Learned, Rope, T5Bias, checkpoints, positions
 from ordinate.checkpoints.explaining import as_values
 from ordinate.checkpoints.plan import PositionIds, QueryScale, RopePlan
 from ordinate.scaling import Llama3
@@ -311,7 +311,9 @@ def test_chunks_and_documents_together() -> None:
     built = checkpoints.read({**values, "attention_chunk_size": 4, "max_position_embeddings": 64}).build()
     q, k, v = torch.randn(3, 1, 1, 7, 8)
     places, documents = torch.tensor([0, 1, 2, 3, 4, 0, 1]), torch.tensor([0, 0, 0, 0, 0, 1, 1])
-    packed = built.attend(0, q, k, v, q_positions=places, k_positions=places, document_ids=(documents, documents))
+    told = ((documents, documents), documents, positions.packed([5, 2]))
+    packed, *others = (built.attend(0, q, k, v, q_positions=places, k_positions=places, document_ids=ids) for ids in told)
+    assert all(torch.equal(packed, other) for other in others)
     for start, stop, first in ((0, 4, 0), (4, 5, 4), (5, 7, 0)):
         parts, where = [x[:, :, start:stop] for x in (q, k, v)], range(first, first + stop - start)
         alone = built.attend(0, *parts, q_positions=where, k_positions=where)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import Reading, flag, number, one_of, ordinary, short, whole
+from ordinate.checkpoints.kinds import MOST_LAYERS, Reading, flag, number, one_of, ordinary, short, whole
 from ordinate.checkpoints.plan import (
     AlibiPlan,
     DebertaPlan,
@@ -19,7 +19,7 @@ from ordinate.checkpoints.plan import (
     T5Plan,
 )
 from ordinate.checkpoints.recording import check_leftovers
-from ordinate.checkpoints.table_models import MOST_LAYERS, Reader, Stacks, sizes
+from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
 
 MPT = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "d_model"}
 BLOOM = {"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "hidden_size": "n_embed"}
@@ -53,7 +53,9 @@ def _bloom(fields: Fields) -> Stacks:
     if not fields.take(("alibi",), flag, "ALiBi: {}", default=True):
         fields.fault("alibi", "cannot be honoured: needed true for bloom, got false")
     scheme = AlibiPlan(n_heads=n_heads, slopes=slopes(_heads(fields, n_heads)))
-    return (_decoder(n_layers, scheme, _scale(fields, width, n_heads), max_length=_declared(fields, "seq_length", "n_positions")),)
+    return (
+        _decoder(n_layers, scheme, head_scale(fields, width, n_heads), max_length=_declared(fields, "seq_length", "n_positions")),
+    )
 
 
 def _mpt(fields: Fields) -> Stacks:
@@ -73,7 +75,7 @@ def _mpt(fields: Fields) -> Stacks:
     for key in ("prefix_lm", "attn_uses_sequence_id"):
         if part.take((key,), flag, "{}", default=False):
             part.fault(key, "cannot be honoured: needed false, got true")
-    scale = _scale(fields, width, n_heads)
+    scale = head_scale(fields, width, n_heads)
     if part.has("softmax_scale"):
         scale = part.take(("softmax_scale",), ordinary(), "softmax scale {}")
     check_leftovers(part)
@@ -101,7 +103,7 @@ def falcon_alibi(fields: Fields) -> Stacks:
         fields.used.add(key)
         if fields.has(key):
             fields.note(key, fields.values[key], "nothing, beside ALiBi")  # transformers adds one to every Falcon
-    scale = _scale(fields, width, n_heads)
+    scale = head_scale(fields, width, n_heads)
     values = tuple(bfloat16(slope) * scale for slope in slopes(_heads(fields, n_heads)))
     scheme = AlibiPlan(n_heads=n_heads, slopes=values)
     return (_decoder(n_layers, scheme, scale, max_length=_declared(fields, "max_position_embeddings")),)
@@ -261,10 +263,6 @@ def _heads(fields: Fields, n_heads: int) -> int:
     if n_heads > MOST_HEADS:
         fields.fault("num_attention_heads", f"needed at most {MOST_HEADS}, got {n_heads}")
     return min(n_heads, MOST_HEADS)
-
-
-def _scale(fields: Fields, width: int, n_heads: int) -> float:
-    return 1.0 if fields.faults else float((width // n_heads) ** -0.5)
 
 
 READERS: dict[str, Reader] = {

@@ -21,6 +21,7 @@ from ordinate.schemes.learned import Learned
 from ordinate.schemes.rope import Rope
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
+from ordinate.visibility import DocumentIds, document_pair
 
 LONGEST = 2**40  # more chunks than a document has
 MODULES: dict[type, type[nn.Module]] = {
@@ -124,7 +125,7 @@ class BuiltStack(nn.Module):
         q_positions: Positions,
         k_positions: Positions,
         at: list[Any] | None = None,
-        document_ids: tuple[torch.Tensor, torch.Tensor] | None = None,
+        document_ids: DocumentIds | None = None,
         mask: torch.Tensor | None = None,
         extras: dict[str, torch.Tensor] | None = None,
         dropout: float = 0.0,
@@ -141,7 +142,7 @@ class BuiltStack(nn.Module):
             q_positions: where the queries are.
             k_positions: where the keys are.
             at: from ``at``, to save work.
-            document_ids: of queries and of keys, where documents are packed.
+            document_ids: as in ``ordinate.attend``.
             mask: as in ``ordinate.attend``.
             extras: as in ``ordinate.attend``.
             dropout: as in ``ordinate.attend``.
@@ -159,9 +160,10 @@ class BuiltStack(nn.Module):
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
         if plan.chunk is not None:
-            chunks = [as_tensor(places, q.device) // plan.chunk for places in (q_positions, k_positions)]
-            given = document_ids or (torch.zeros_like(chunks[0]), torch.zeros_like(chunks[1]))
-            document_ids = tuple(ids * LONGEST + chunk for ids, chunk in zip(given, chunks, strict=True))  # type: ignore[assignment]
+            documents = document_pair(document_ids, q, k) or (0, 0)
+            chunks = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
+            q_ids, k_ids = (ids * LONGEST + chunk for ids, chunk in zip(documents, chunks, strict=True))
+            document_ids = (q_ids, k_ids)
         return attend(
             self.scaled_queries(layer, q, q_positions),
             k,
@@ -224,6 +226,10 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
     growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
     factors = 1.0 + rule.strength * growth
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
+
+
+def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
+    return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
 
 
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:

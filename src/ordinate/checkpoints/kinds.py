@@ -14,6 +14,7 @@ Kind = Callable[[Any], Reading[T]]
 
 MOST = 2**48  # no model has more of anything; beyond it positions lose bits
 LARGEST = 1e30
+MOST_LAYERS = 10_000
 SHOWN = 60
 
 

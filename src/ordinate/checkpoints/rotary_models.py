@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import flag, ordinary, short, switch, whole
+from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
@@ -16,7 +16,6 @@ from ordinate.scaling import Proportional, YaRN
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
 
-MOST_LAYERS = 10_000
 WIDEST_HEAD = 2**16
 
 

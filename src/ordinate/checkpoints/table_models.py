@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import flag, one_of, whole
+from ordinate.checkpoints.kinds import MOST_LAYERS, flag, one_of, whole
 from ordinate.checkpoints.plan import InputPlan, LayerPlan, LearnedPlan, PositionIds, SinusoidalPlan, StackPlan
 
 Stacks = tuple[StackPlan, ...]
 Reader = Callable[[Fields], Stacks]
 
-MOST_LAYERS = 10_000
 GPT = {"num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "hidden_size": "n_embd"}
 
 
@@ -96,7 +95,7 @@ def _opt(fields: Fields) -> Stacks:
     n_layers, n_heads, width = sizes(fields)
     length = fields.take(("max_position_embeddings",), whole(least=1), "learned table for {} positions, after 2 rows", default=2048)
     table = LearnedPlan(max_length=length, d_model=width, padding_offset=2)
-    layers = layers_of(n_layers, _scale(fields, width, n_heads))
+    layers = layers_of(n_layers, head_scale(fields, width, n_heads))
     ids = PositionIds(counted_from="mask")
     return (StackPlan(name="decoder", causal=True, max_length=length, input=table, layers=layers, position_ids=ids),)
 
@@ -131,7 +130,7 @@ def _encoder(
 ) -> StackPlan:
     fields.take(("position_embedding_type",), one_of("absolute"), "learned table", default="absolute")
     causal = fields.take(("is_decoder",), flag, "looks back only: {}", default=False)
-    layers = layers_of(n_layers, _scale(fields, width, n_heads))
+    layers = layers_of(n_layers, head_scale(fields, width, n_heads))
     return StackPlan(
         name="decoder" if causal else "encoder",
         causal=causal,
@@ -149,7 +148,7 @@ def _pair(
     stacks = []
     for name, (length, table) in (("encoder", encoder), ("decoder", decoder)):
         n_layers, n_heads, width = sizes(fields, prefix=f"{name}_")
-        scale = _scale(fields, width, n_heads)
+        scale = head_scale(fields, width, n_heads)
         cross = LayerPlan(scheme=None, softmax_scale=scale) if name == "decoder" else None
         layers = layers_of(n_layers, scale)
         stacks.append(
@@ -160,7 +159,21 @@ def _pair(
     return tuple(stacks)
 
 
-def _scale(fields: Fields, width: int, n_heads: int) -> float:
+def head_scale(fields: Fields, width: int, n_heads: int) -> float:
+    """Give the softmax scale (width / heads)^-0.5.
+
+    Args:
+        fields: the configuration; with faults the scale is a stand-in.
+        width: of all heads together.
+        n_heads: how many.
+
+    Returns:
+        The scale.
+
+    Example:
+        >>> head_scale(Fields({}, source="mapping", model_type="bert"), 768, 12)
+        0.125
+    """
     return 1.0 if fields.faults else float((width // n_heads) ** -0.5)
 
 
