@@ -41,9 +41,10 @@ def test_the_tally_is_the_one_kept(capsys: pytest.CaptureFixture[str]) -> None:
         assert name in UNFIT or text.startswith(("refused: model type", "refused: it has no model type", "not made")), text
 
 
-@pytest.mark.parametrize(
-    ("page", "words"), [("README.md", "for {} rotary model types"), ("README.ru.md", "для {} типов моделей с RoPE")]
-)
+PAGES = [("README.md", "for {} rotary model types"), ("README.ru.md", "для {} типов моделей с RoPE")]
+
+
+@pytest.mark.parametrize(("page", "words"), PAGES)
 def test_pages_count_the_types_that_there_are(page: str, words: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert words.format(len(ROTARY_TYPES)) in text

@@ -53,9 +53,8 @@ def _bloom(fields: Fields) -> Stacks:
     if not fields.take(("alibi",), flag, "ALiBi: {}", default=True):
         fields.fault("alibi", "cannot be honoured: needed true for bloom, got false")
     scheme = AlibiPlan(n_heads=n_heads, slopes=slopes(_heads(fields, n_heads)))
-    return (
-        _decoder(n_layers, scheme, head_scale(fields, width, n_heads), max_length=_declared(fields, "seq_length", "n_positions")),
-    )
+    length = _declared(fields, "seq_length", "n_positions")
+    return (_decoder(n_layers, scheme, head_scale(fields, width, n_heads), max_length=length),)
 
 
 def _mpt(fields: Fields) -> Stacks:

@@ -160,9 +160,10 @@ class BuiltStack(nn.Module):
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
         if plan.chunk is not None:
-            documents = document_pair(document_ids, q, k) or (0, 0)
-            chunks = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
-            q_ids, k_ids = (ids * LONGEST + chunk for ids, chunk in zip(documents, chunks, strict=True))
+            q_ids, k_ids = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
+            documents = document_pair(document_ids, q, k)
+            if documents is not None:
+                q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
         return attend(
             self.scaled_queries(layer, q, q_positions),
