@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab_tools import SMALL
@@ -67,6 +69,24 @@ def test_tasks_are_built_by_name() -> None:
     for name in ("order", "text", "txt"):
         with pytest.raises(ValueError, match=f"unknown task '{name}'; there are text, shift, last"):
             build_task(name, settings, None, 0)
+
+
+def test_ctrl_c_while_the_workers_start_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, mask = signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    submit, pressed = ProcessPoolExecutor.submit, []
+
+    def pressing(pool: ProcessPoolExecutor, *arguments: Any) -> Any:
+        if not pressed:
+            pressed.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+        return submit(pool, *arguments)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        next(compare(Comparison(Settings(("last",), ("nope",), 1, SMALL), None, ""), workers=1))
+    assert pressed
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == mask
 
 
 def test_ctrl_c_while_the_pool_ends_is_heard_after_it() -> None:

@@ -108,8 +108,8 @@ def compare(comparison: Comparison, *, workers: int) -> Iterator[Progress]:
 
 
 def _submit(pool: ProcessPoolExecutor, cells: list[Cell]) -> dict[Future[Outcome], Cell]:
-    """Start the workers deaf to Ctrl-C from their first moment; it is the parent's to handle."""
-    with _deaf_to_ctrl_c(), _memory_kept():
+    """Start the workers deaf to Ctrl-C from their first moment; it is the parent's to handle, once all of them are there."""
+    with _ctrl_c_held(), _born_deaf(), _memory_kept():
         futures = {pool.submit(_run_cell, cell): cell for cell in cells}
         # The pool looks for dead workers among those it knew at its last submission: let that be after the last start.
         pool.submit(os.getpid)
@@ -132,15 +132,16 @@ def _memory_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
+def _born_deaf() -> Iterator[None]:
+    """Processes started here inherit a mask without Ctrl-C; the parent, unlike one that ignores the signal, gets it later."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
