@@ -7,16 +7,16 @@ import itertools
 import numpy as np
 import torch
 
-import ordinate
 from cases import Case
 from contract_tools import SHUFFLED, differ, draw, identical, near
+from ordinate.schemes.rotary import RotaryScheme
 
 FAR = torch.tensor([0, 1, -1, 70000, -123456, 2**31 - 1, -(2**31 - 1)])
 
 
-def _rope(case: Case) -> ordinate.Rope:
+def _rope(case: Case) -> RotaryScheme:
     scheme = case.make()
-    assert isinstance(scheme, ordinate.Rope), "turns nothing"
+    assert isinstance(scheme, RotaryScheme), "turns nothing"
     return scheme
 
 

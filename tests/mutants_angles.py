@@ -8,14 +8,14 @@ import torch
 
 from mutant_tools import Patch, wrap
 from ordinate import fitting, phases, positions, rotation
-from ordinate.schemes import learned, rope
+from ordinate.schemes import learned, rope, rotary
 
 # Angles, frequencies, positions
 
 
 def pair_layout_swapped(patch: Patch) -> None:
     swapped = {"half": "interleaved", "interleaved": "half"}
-    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, layout: original(x, cos, sin, swapped[layout]))
+    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, layout, parts: original(x, cos, sin, swapped[layout], parts))
 
 
 def sine_sign_flipped(patch: Patch) -> None:
@@ -67,7 +67,7 @@ def positions_in_float16(patch: Patch) -> None:
 
 
 def phase_in_float16(patch: Patch) -> None:
-    def rounded(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32) -> Any:
+    def rounded(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32, **_named: Any) -> Any:
         angles = (positions.as_tensor(places, device).half()[..., None] * torch.tensor(frequencies.radians).half()).to(dtype)
         return angles.cos(), angles.sin()
 
@@ -91,7 +91,7 @@ def fractions_dropped(patch: Patch) -> None:
 
 
 def angles_in_float32(patch: Patch) -> None:
-    def rounded(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32) -> Any:
+    def rounded(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32, **_named: Any) -> Any:
         return tuple(table.to(dtype) for table in phases.float32(places, frequencies.radians, device=device))
 
     wrap(patch, phases, "exact", rounded)
@@ -100,7 +100,7 @@ def angles_in_float32(patch: Patch) -> None:
 def angles_by_matmul(patch: Patch) -> None:
     """An outer product, which autocast takes for its own."""
 
-    def outer(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32) -> Any:
+    def outer(_: Any, places: Any, frequencies: Any, *, device: Any = None, dtype: Any = torch.float32, **_named: Any) -> Any:
         place = positions.as_tensor(places, device).float()[..., None]
         angles = place @ torch.tensor([frequencies.radians], dtype=torch.float32)
         return angles.cos().to(dtype), angles.sin().to(dtype)
@@ -173,34 +173,34 @@ def table_grows_by_reading_positions(patch: Patch) -> None:
 
 
 def magnitude_in_the_rotation(patch: Patch) -> None:
-    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, layout: original(x, cos * 1.05, sin * 1.05, layout))
+    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, *how: original(x, cos * 1.05, sin * 1.05, *how))
 
 
 def all_entries_turned(patch: Patch) -> None:
     """Entries outside the rotated width are written through a lower precision."""
-    wrap(patch, rope, "rotate", lambda original, x, *args, **kwargs: original(x.bfloat16().to(x.dtype), *args, **kwargs))
+    wrap(patch, rotary, "rotate", lambda original, x, *args, **kwargs: original(x.bfloat16().to(x.dtype), *args, **kwargs))
 
 
 def turned_in_place(patch: Patch) -> None:
     def written(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return x.copy_(original(x, *args, **kwargs)) if not x.requires_grad else original(x, *args, **kwargs)
 
-    wrap(patch, rope, "rotate", written)
+    wrap(patch, rotary, "rotate", written)
 
 
 def turned_without_gradient(patch: Patch) -> None:
     def detached(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return x + (original(x, *args, **kwargs) - x).detach()
 
-    wrap(patch, rope, "rotate", detached)
+    wrap(patch, rotary, "rotate", detached)
 
 
 def turned_in_the_input_dtype(patch: Patch) -> None:
-    wrap(patch, rope, "rotate", lambda original, *args, **kwargs: original(*args, **{**kwargs, "arithmetic": "input"}))
+    wrap(patch, rotary, "rotate", lambda original, *args, **kwargs: original(*args, **{**kwargs, "arithmetic": "input"}))
 
 
 def result_left_in_float32(patch: Patch) -> None:
-    wrap(patch, rope, "rotate", lambda original, x, *args, **kwargs: original(x.float(), *args, **kwargs))
+    wrap(patch, rotary, "rotate", lambda original, x, *args, **kwargs: original(x.float(), *args, **kwargs))
 
 
 def shift_with_wrong_sign(patch: Patch) -> None:

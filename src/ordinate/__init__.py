@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from ordinate.rotation import rotate as rotate
     from ordinate.schemes import SCHEMES as SCHEMES
     from ordinate.schemes.alibi import ALiBi as ALiBi
+    from ordinate.schemes.axial_rope import AxialRope as AxialRope
     from ordinate.schemes.deberta import Deberta as Deberta
     from ordinate.schemes.deberta_table import DebertaTable as DebertaTable
     from ordinate.schemes.learned import Learned as Learned
+    from ordinate.schemes.multimodal_rope import MultimodalRope as MultimodalRope
     from ordinate.schemes.rope import Rope as Rope
     from ordinate.schemes.shaw import Shaw as Shaw
     from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 _MODULES = ("checkpoints", "phases", "plots", "positions", "reference", "scaling")
 _HOMES = {
     "ALiBi": "schemes.alibi",
+    "AxialRope": "schemes.axial_rope",
     "Deberta": "schemes.deberta",
     "DebertaTable": "schemes.deberta_table",
     "DistanceScheme": "sites",
@@ -50,6 +53,7 @@ _HOMES = {
     "KeyValueCache": "cache",
     "Learned": "schemes.learned",
     "MultiheadAttention": "modules",
+    "MultimodalRope": "schemes.multimodal_rope",
     "QueryKeyScheme": "sites",
     "Rope": "schemes.rope",
     "SCHEMES": "schemes",
@@ -67,6 +71,7 @@ _HOMES = {
 
 __all__ = [
     "ALiBi",
+    "AxialRope",
     "Deberta",
     "DebertaTable",
     "DistanceScheme",
@@ -74,6 +79,7 @@ __all__ = [
     "KeyValueCache",
     "Learned",
     "MultiheadAttention",
+    "MultimodalRope",
     "QueryKeyScheme",
     "Rope",
     "SCHEMES",

@@ -13,7 +13,7 @@ import torch
 from ordinate.autocast import autocast_is_on
 from ordinate.checks import described, finite_number, probability
 from ordinate.fitting import ScoreAt
-from ordinate.positions import Packed, Positions, described_places, same
+from ordinate.positions import Packed, Positions, count, described_places, same
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds, Order, Sight, check_places, sight_of
 from ordinate.weighing import weigh
@@ -53,7 +53,8 @@ def attend(
         k_positions: where the keys are: a range, [K] or [B, K].
         causal: hide key j from query i when k_positions[j] > q_positions[i].
         at: only saves work: ``attention_at(...)`` computed once for all layers; (q_at, k_at) for query-key schemes.
-        order: (q_order, k_order), compared in place of the positions by causal and window.
+        order: (q_order, k_order), compared in place of the positions by causal and window; needed there if a token has several
+            coordinates.
         document_ids: tokens of different documents never see each other: [T] or [B, T], a pair for queries and keys, or what
             ``positions.packed`` gave, which is attended to document by document.
         mask: [Q, K], or four dims that broadcast to [B, H, Q, K]; bool (true = may attend) or floating (added to the scores).
@@ -86,11 +87,11 @@ def attend(
         Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2.1
     """
     _check_vectors(q, k, v)
-    check_places(q, k, q_positions, k_positions)
+    check_places(q, k, q_positions, k_positions, axes=1 if isinstance(scheme, ScoreScheme) else None)
     dropout = probability("dropout", dropout)
     if scale is not None:
         scale = finite_number("scale", scale, hint="; a learned scale multiplies q")
-    order = (q_positions, k_positions) if order is None else order
+    order = _order(q_positions, k_positions, needed=causal or window is not None) if order is None else order
     sight = sight_of(q, k, causal=causal, window=window, order=order, document_ids=document_ids, mask=mask)
     score_scheme: ScoreScheme | None = None
     # isinstance and not `match`: the compiler of PyTorch 2.9 does not know class patterns.
@@ -124,6 +125,18 @@ def attend(
         raise ValueError(f"v: needed width {score_scheme.head_dim}, that of the values of {score_scheme!r}, got {v.shape[-1]}")
     bias = _scaled_bias(score_scheme, q, k, at, scale, extras)
     return weigh(q, k, v, bias, sight, scale, dropout, added_values)
+
+
+def _order(q_positions: Positions, k_positions: Positions, *, needed: bool) -> Order:
+    """The order that causal masks and windows count in: the positions themselves, where a token has one."""
+    if not any(isinstance(places, torch.Tensor) and places.ndim == 3 for places in (q_positions, k_positions)):
+        return q_positions, k_positions
+    if needed:
+        raise ValueError(
+            "order: needed order=(q_order, k_order) beside positions with several coordinates, which have no earlier and later; "
+            "range(n) is the order of a sequence"
+        )
+    return range(count(q_positions)), range(count(k_positions))
 
 
 def _scaled_bias(

@@ -61,7 +61,7 @@ class KeyValueCache:
         Raises:
             ValueError: if the new keys or values do not fit the old ones.
         """
-        check(positions, length=k.shape[2], batch=k.shape[0])
+        check(positions, length=k.shape[2], batch=k.shape[0], axes=None)
         if self.k is None or self.v is None or self.positions is None:
             return k, v, positions
         for name, old, new in (("k", self.k, k), ("v", self.v, v)):
@@ -82,10 +82,22 @@ def _joined(old: Positions, new: Positions, device: torch.device) -> Positions:
     if isinstance(old, range) and isinstance(new, range) and not torch.compiler.is_compiling() and _touch(old, new):
         return range(old.start, new.stop)
     first, second = as_tensor(old, device), as_tensor(new, device)
-    if first.ndim == 2 or second.ndim == 2:
-        rows = max(places.shape[0] if places.ndim == 2 else 1 for places in (first, second))
-        first, second = first.expand(rows, first.shape[-1]), second.expand(rows, second.shape[-1])
-    return torch.cat((first, second), dim=-1)
+    axes = max(places.shape[-1] if places.ndim == 3 else 1 for places in (first, second))
+    if axes > 1:
+        first, second = _in_rows(first, axes), _in_rows(second, axes)
+    elif first.ndim != second.ndim:
+        first, second = (places if places.ndim == 2 else places[None] for places in (first, second))
+    if first.ndim > 1:
+        rows = max(len(first), len(second))
+        first, second = first.expand(rows, *first.shape[1:]), second.expand(rows, *second.shape[1:])
+    return torch.cat((first, second), dim=-2 if axes > 1 else -1)
+
+
+def _in_rows(places: torch.Tensor, axes: int) -> torch.Tensor:
+    """[B, T, A] of positions in any form: a token of text has one number for all coordinates."""
+    if places.ndim == 3:
+        return places
+    return (places if places.ndim == 2 else places[None])[..., None].expand(-1, -1, axes)
 
 
 def _overlap(old: range, new: range) -> bool:

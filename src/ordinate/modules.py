@@ -15,7 +15,7 @@ from ordinate.cache import KeyValueCache
 from ordinate.checks import described, finite_number, one_of, probability, whole_number
 from ordinate.positions import INTEGER_DTYPES, Positions, check
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
-from ordinate.visibility import DocumentIds
+from ordinate.visibility import DocumentIds, Order
 
 
 class TokenAndPositionEmbedding(nn.Module):
@@ -175,6 +175,7 @@ class MultiheadAttention(nn.Module):
         context: torch.Tensor | None = None,
         context_positions: Positions | None = None,
         cache: KeyValueCache | None = None,
+        order: Order | None = None,
         document_ids: DocumentIds | None = None,
         mask: torch.Tensor | None = None,
         extras: Mapping[str, torch.Tensor] | None = None,
@@ -189,6 +190,7 @@ class MultiheadAttention(nn.Module):
             context: vectors that are looked at in cross-attention; x itself if None.
             context_positions: their positions.
             cache: keys and values of earlier tokens; the new ones are added to it. One cache a layer.
+            order: as in ``attend``; with a cache, of all keys.
             document_ids: as in ``attend``.
             mask: as in ``attend``.
             extras: as in ``attend``.
@@ -232,6 +234,7 @@ class MultiheadAttention(nn.Module):
             k_positions=places,
             causal=self.causal,
             at=at,
+            order=order,
             document_ids=document_ids,
             mask=mask,
             window=self.window,

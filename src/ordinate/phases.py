@@ -56,6 +56,23 @@ class Frequencies:
     fingerprint: str
 
 
+def gathered(chosen: Sequence[tuple[Frequencies, int]]) -> Frequencies:
+    """Frequencies taken from others, one by one.
+
+    Args:
+        chosen: a set of frequencies and a number in it, for each pair.
+
+    Returns:
+        The frequencies, as exact as those they come from.
+
+    Example:
+        >>> rows, columns = from_values([1.0, 0.25]), from_values([0.5])
+        >>> gathered([(rows, 1), (columns, 0)]).radians
+        (0.25, 0.5)
+    """
+    return _frequencies([given.turns[i] for given, i in chosen], [given.radians[i] for given, i in chosen])
+
+
 def from_base(base: float, exponents: Sequence[tuple[int, int]]) -> Frequencies:
     """Exact frequencies base^(-a / b), one for each exponent (a, b).
 
@@ -79,6 +96,22 @@ def from_base(base: float, exponents: Sequence[tuple[int, int]]) -> Frequencies:
         logarithm = decimal.Decimal(base).ln()
         radians = [(-logarithm * numerator / denominator).exp() for numerator, denominator in exponents]
         return _frequencies([_turns(value) for value in radians], [float(value) for value in radians])
+
+
+def negated(frequencies: Frequencies) -> Frequencies:
+    """Turn the other way.
+
+    Args:
+        frequencies: any.
+
+    Returns:
+        The same with opposite signs.
+
+    Example:
+        >>> negated(from_values([1.0, 0.25])).radians
+        (-1.0, -0.25)
+    """
+    return _frequencies([-value for value in frequencies.turns], [-value for value in frequencies.radians])
 
 
 def from_values(inverse_frequencies: Sequence[float]) -> Frequencies:
@@ -126,6 +159,7 @@ def exact(
     positions: Positions,
     frequencies: Frequencies,
     *,
+    axes: Sequence[int] | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,8 +168,9 @@ def exact(
     Fractional positions keep that too, but for values of cos and sin below 1e-12: those are within 2e-20 (frequencies up to 100).
 
     Args:
-        positions: a range, or a tensor [T] or [B, T].
+        positions: a range, or a tensor [T], [B, T] or [B, T, A].
         frequencies: the n frequencies.
+        axes: for positions [B, T, A], which coordinate each frequency multiplies.
         device: where a range's result is made; a tensor's stays with the tensor.
         dtype: float32 (rounded once) or float64 (a few ulp of float64).
 
@@ -155,7 +190,8 @@ def exact(
     if home.type in _NO_FLOAT64:
         place = place.cpu()
     a1, a2, a3, b1, b2, b3, turn = torch.tensor(frequencies.pieces, dtype=torch.float64, device=place.device)
-    low = place.double()[..., None]
+    place = _for_each_pair(place, axes)
+    low = place.double()
     high = None
     if not _is_small(positions):
         high = (low * 2.0**-PIECE).round()
@@ -180,15 +216,20 @@ def exact(
 
 
 def float32(
-    positions: Positions, radians: Sequence[float], *, device: torch.device | str | None = None
+    positions: Positions,
+    radians: Sequence[float],
+    *,
+    axes: Sequence[int] | None = None,
+    device: torch.device | str | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Compute cos and sin with every step rounded to float32, bit for bit as transformers computes them.
 
     The product p w is off by up to half an ulp of the angle, so the error grows with the position: 4e-3 at 131071, 0.4 at 1e7.
 
     Args:
-        positions: a range, or a tensor [T] or [B, T].
+        positions: a range, or a tensor [T], [B, T] or [B, T, A].
         radians: inverse frequencies; rounded to float32.
+        axes: for positions [B, T, A], which coordinate each frequency multiplies.
         device: where a range's result is made.
 
     Returns:
@@ -203,8 +244,15 @@ def float32(
         torch.Size([3, 2])
     """
     place = as_tensor(positions, device)
-    angles = place.float()[..., None] * torch.tensor(radians, dtype=torch.float32, device=place.device)
+    angles = _for_each_pair(place.float(), axes) * torch.tensor(radians, dtype=torch.float32, device=place.device)
     return angles.cos(), angles.sin()
+
+
+def _for_each_pair(place: torch.Tensor, axes: Sequence[int] | None) -> torch.Tensor:
+    """[..., T] -> [..., T, 1]; [B, T, A] -> [B, T, n]."""
+    if axes is None or place.ndim < 3:
+        return place[..., None]
+    return place.index_select(-1, torch.tensor(axes, device=place.device))
 
 
 def _turns(radians: decimal.Decimal) -> int:

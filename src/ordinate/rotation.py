@@ -20,7 +20,7 @@ Arithmetic = Literal["float32", "input", "mixed"]
 
 
 class Rotation(NamedTuple):
-    """What ``Rope.at`` gives: cos and sin [T, n] or [B, T, n] in float32, and what they were made from."""
+    """What a rotary scheme's ``at`` gives: cos and sin [T, n] or [B, T, n] in float32, and what they were made from."""
 
     cos: torch.Tensor
     sin: torch.Tensor
@@ -35,6 +35,7 @@ def rotate(
     *,
     layout: Layout,
     start: int = 0,
+    parts: int = 1,
     sequence_dim: int = -2,
     arithmetic: Arithmetic = "float32",
 ) -> torch.Tensor:
@@ -46,6 +47,7 @@ def rotate(
         sin: sines of the same.
         layout: which entries make a pair.
         start: first entry that is turned.
+        parts: equal parts that the turned entries are cut in before they are paired, so that each part holds its own pairs.
         sequence_dim: -2 for x [B, H, T, D], -3 for [B, T, H, D] and packed [N, H, D].
         arithmetic: "float32": multiply in float32 (float64 for float64 x) and round once to x's dtype. "input": cos, sin and every
             product are rounded to x's dtype, in the order x cos + rotate_half(x) sin, as most transformers models do. "mixed": cos
@@ -72,6 +74,8 @@ def rotate(
     one_of("arithmetic", arithmetic, get_args(Arithmetic))
     one_of("sequence_dim", sequence_dim, (-2, -3))
     width = start + 2 * cos.shape[-1]
+    if parts < 1 or cos.shape[-1] % parts:
+        raise ValueError(f"parts: needed a number that divides the {cos.shape[-1]} pairs, got {parts}")
     if not x.is_floating_point() or x.ndim < 2 or start < 0 or width > x.shape[-1]:
         raise ValueError(f"x: needed a floating tensor with at least {width} entries in its last dim, got {described(x)}")
     work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
@@ -79,7 +83,7 @@ def rotate(
     kept = x.dtype if arithmetic == "mixed" else work
     cos, sin = (_spread(table, x.ndim, sequence_dim).to(kept).to(work) for table in (cos, sin))
     stop = start + 2 * pairs
-    turned = _turn(x[..., start:stop].to(work), cos, sin, layout).to(x.dtype)
+    turned = _turn(x[..., start:stop].to(work), cos, sin, layout, parts).to(x.dtype)
     if stop - start == x.shape[-1]:
         return turned
     return torch.cat((x[..., :start], turned, x[..., stop:]), dim=-1)
@@ -95,7 +99,10 @@ def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
     return table
 
 
-def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout) -> torch.Tensor:
+def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout, parts: int) -> torch.Tensor:
+    if parts > 1:
+        x, cos, sin = (entries.reshape(*entries.shape[:-1], parts, -1) for entries in (x, cos, sin))
+        return _turn(x, cos, sin, layout, 1).flatten(-2)
     if layout == "half":
         first, second = x.chunk(2, dim=-1)
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)

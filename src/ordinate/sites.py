@@ -48,6 +48,7 @@ class QueryKeyScheme(nn.Module, abc.ABC):
 
     facts: ClassVar[Facts]
     head_dim: Any
+    axes: int = 1  # coordinates of a token
 
     @abc.abstractmethod
     def at(self, positions: Positions, *, device: torch.device | str | None = None) -> Any:

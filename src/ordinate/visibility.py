@@ -129,7 +129,9 @@ def visible_keys(sight: Sight, device: torch.device) -> torch.Tensor | None:
     return visible
 
 
-def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_positions: Positions, prefix: str = "") -> None:
+def check_places(
+    q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_positions: Positions, prefix: str = "", axes: int | None = 1
+) -> None:
     """Refuse query and key positions that do not fit q and k.
 
     Args:
@@ -138,6 +140,7 @@ def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_pos
         q_positions: one position a query.
         k_positions: one position a key.
         prefix: put before the names in errors.
+        axes: coordinates of a token; None if any number will do.
 
     Raises:
         TypeError: if one is neither a range nor a tensor.
@@ -150,9 +153,9 @@ def check_places(q: torch.Tensor, k: torch.Tensor, q_positions: Positions, k_pos
         ValueError: k_positions: needed 3 positions, one a token, got 2
     """
     for name, places, x in (("q_positions", q_positions, q), ("k_positions", k_positions, k)):
-        check(places, name=prefix + name)
+        check(places, name=prefix + name, axes=axes)
         hint = f"; {name[0]} {list(x.shape)} is read as [B, H, T, D]" if count(places) == x.shape[1] else ""
-        check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0], hint=hint)
+        check(places, name=prefix + name, length=x.shape[2], batch=x.shape[0], axes=axes, hint=hint)
         check_device(prefix + name, places, x)
 
 

@@ -17,6 +17,8 @@ from ordinate.reference.frequencies import yarn_magnitude as yarn_magnitude
 from ordinate.reference.inputs import learned as learned
 from ordinate.reference.inputs import sinusoidal as sinusoidal
 from ordinate.reference.rotary import rope as rope
+from ordinate.reference.rotary_axes import axial_rope as axial_rope
+from ordinate.reference.rotary_axes import multimodal_rope as multimodal_rope
 from ordinate.reference.scores import alibi as alibi
 from ordinate.reference.scores import alibi_slopes as alibi_slopes
 from ordinate.reference.scores import deberta as deberta
@@ -30,12 +32,14 @@ __all__ = [
     "alibi",
     "alibi_slopes",
     "attention",
+    "axial_rope",
     "deberta",
     "deberta_bucket",
     "learned",
     "llama3",
     "longrope",
     "longrope_magnitude",
+    "multimodal_rope",
     "ntk_base",
     "proportional",
     "rope",

@@ -1,4 +1,4 @@
-"""One file per scheme. ``SCHEMES`` is the one table from a scheme's name to its class."""
+"""One file per scheme. ``SCHEMES`` is the one table from name to class; ``AXES_SCHEMES`` holds those of several coordinates."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Collection
 
 from ordinate.schemes.alibi import ALiBi as ALiBi
+from ordinate.schemes.axial_rope import AxialRope as AxialRope
 from ordinate.schemes.deberta import Deberta as Deberta
 from ordinate.schemes.learned import Learned as Learned
+from ordinate.schemes.multimodal_rope import MultimodalRope as MultimodalRope
 from ordinate.schemes.rope import Rope as Rope
 from ordinate.schemes.shaw import Shaw as Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
@@ -24,6 +26,8 @@ SCHEMES: dict[str, type[InputScheme | QueryKeyScheme | ScoreScheme] | None] = {
     "alibi": ALiBi,
     "rope": Rope,
 }
+# They turn patches and frames, which a comparison on sequences has not.
+AXES_SCHEMES: dict[str, type[QueryKeyScheme]] = {"axial_rope": AxialRope, "multimodal_rope": MultimodalRope}
 
 
 def require_name(name: str, known: Collection[str] | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,24 @@ def width_faults(head_dim: int, width: int, start: int, given: tuple[float, ...]
     elif given is not None and len(given) != width // 2:
         faults.append(f"inverse_frequencies: needed {width // 2} numbers (rotary_dim={width}), got {len(given)}")
     return faults
+
+
+def base_faults(name: str, base: object) -> list[str]:
+    """Find what is wrong with a base.
+
+    Args:
+        name: what the caller calls it.
+        base: also called theta.
+
+    Returns:
+        Faults.
+
+    Example:
+        >>> base_faults("base", 10000.0), base_faults("base", -1)
+        ([], ['base: needed a positive finite number, got -1'])
+    """
+    fits = isinstance(base, (int, float)) and not isinstance(base, bool) and 0 < base < math.inf
+    return [] if fits else [f"{name}: needed a positive finite number, got {base!r}"]
 
 
 def scaling_faults(scaling: object, length: Any, given: tuple[float, ...] | None) -> list[str]:
