@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mpmath
 import torch
 
+import contract_faults_axes as axes
 import contract_faults_reading as reading
 import contract_faults_scaling as scaling
 import contract_faults_scores as scores
@@ -214,6 +215,7 @@ FAULTS: dict[str, Callable[[], None]] = {
         scores.deberta_third_term,
         scores.deberta_buckets,
         scores.slices_of_heads_share_tables,
+        *axes.FAULTS,
         *reading.FAULTS,
     )
 }

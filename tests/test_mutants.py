@@ -8,6 +8,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 import mutants_angles as angles
 import mutants_attention as attention
+import mutants_axes as axes
 import mutants_content as content
 import mutants_reading as reading
 import mutants_scaling as scaling
@@ -19,6 +20,22 @@ from contract_faults import FAULTS
 from mutant_tools import Mutant, Patch
 
 MUTANTS = (
+    Mutant(axes.columns_before_rows, "rows_before_columns", None),
+    Mutant(axes.rows_and_columns_exchanged, "rows_before_columns", None),
+    Mutant(axes.rows_and_columns_exchanged, "patches_that_are_joined_come_together", None),
+    Mutant(axes.blocks_forgotten, "patches_that_are_joined_come_together", None),
+    Mutant(axes.corners_for_centres, "centres_of_patches", None),
+    Mutant(axes.first_coordinate_for_all, "each_axis_turns_its_pairs", None),
+    Mutant(axes.first_coordinate_for_all, "sections_one_after_another", None),
+    Mutant(axes.axes_in_the_other_order, "each_axis_turns_its_pairs", None),
+    Mutant(axes.axes_in_the_other_order, "axes_take_turns", None),
+    Mutant(axes.axes_never_take_turns, "axes_take_turns", None),
+    Mutant(axes.frequencies_of_the_whole_head, "each_axis_turns_its_pairs", None),
+    Mutant(axes.sections_interleaved, "sections_one_after_another", None),
+    Mutant(axes.sections_contiguous, "sections_in_turn", None),
+    Mutant(axes.axes_first_accepted, "coordinates_come_last", None),
+    Mutant(axes.order_of_the_first_coordinate, "coordinates_come_last", None),
+    Mutant(axes.count_of_coordinates, "coordinates_come_last", None, ValueError),
     Mutant(angles.pair_layout_swapped, "scheme_oracle", "rope half"),
     Mutant(angles.pair_layout_swapped, "pair_layout", None),
     Mutant(angles.sine_sign_flipped, "scheme_oracle", "rope interleaved"),
@@ -217,7 +234,7 @@ def test_every_check_has_a_mutant_that_it_catches() -> None:
 
 def test_every_mutant_is_used() -> None:
     used = {mutant.name for mutant in MUTANTS}
-    for module in (angles, attention, content, reading, scaling, schemes, scores):
+    for module in (angles, attention, axes, content, reading, scaling, schemes, scores):
         own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
         made = {name for name in own if name[0] != "_"}
         assert made <= used, f"no check is named for {made - used}"
