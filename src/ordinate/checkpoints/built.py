@@ -10,15 +10,18 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import AttentionPlan, GridPlan, InputPlan, QueryScale, RotaryPlan, StackPlan
 from ordinate.phases import Phases
-from ordinate.positions import Positions, as_tensor
+from ordinate.positions import Positions, as_tensor, grid
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.axial_rope import AxialRope
 from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Learned
+from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
+from ordinate.schemes.rotary import RotaryScheme
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
 from ordinate.visibility import DocumentIds, document_pair
@@ -28,6 +31,8 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.LearnedPlan: Learned,
     plans.SinusoidalPlan: Sinusoidal,
     plans.RopePlan: Rope,
+    plans.MultimodalRopePlan: MultimodalRope,
+    plans.AxialRopePlan: AxialRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.DebertaPlan: Deberta,
@@ -106,7 +111,7 @@ class BuiltStack(nn.Module):
         Raises:
             ValueError: if length is no whole number >= 1.
         """
-        schemes = [scheme.at_length(length) if isinstance(scheme, Rope) else scheme for scheme in self.schemes]
+        schemes = [scheme.at_length(length) if isinstance(scheme, RotaryScheme) else scheme for scheme in self.schemes]
         if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
             return self
         again = BuiltStack.__new__(BuiltStack)
@@ -229,12 +234,51 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
 
 
+def numbered(
+    plan: GridPlan, height: int, width: int, *, frames: int | None = None, device: torch.device | str | None = None
+) -> torch.Tensor:
+    """Number the patches of one image or video; see ``GridPlan.positions``.
+
+    Args:
+        plan: how.
+        height: rows of patches.
+        width: columns of patches.
+        frames: images one after another; they share their coordinates where the model gives patches no time.
+        device: where the tensor lives.
+
+    Returns:
+        Coordinates.
+
+    Shape:
+        [1, T, A]
+
+    Example:
+        >>> numbered(GridPlan(merge=2), 2, 2, frames=2)[0].tolist()
+        [[0, 0], [0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    timed = (1 if frames is None else frames) if plan.frames else None
+    made = grid(
+        height,
+        width,
+        frames=timed,
+        merge=plan.merge,
+        prefix=plan.prefix,
+        suffix=plan.suffix,
+        first=plan.first if timed is None else (0, plan.first, plan.first),
+        centred=plan.centred,
+        times=plan.times,
+        dtype=torch.float32 if plan.centred or plan.times != 1 else None,
+        device=device,
+    )
+    return made if plan.frames or frames is None else made.repeat(1, frames, 1)
+
+
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
     return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
 
 
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:
-    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RopePlan) and wanted else scheme
+    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RotaryPlan) and wanted else scheme
 
 
 def _module(plan: InputPlan | AttentionPlan) -> nn.Module:

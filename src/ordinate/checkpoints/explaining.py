@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -122,6 +122,11 @@ def _counting(stack: StackPlan) -> str:
             return "real tokens are counted, by the attention mask"
         case "tokens":
             return f"real tokens are counted, all but padding token {ids.padding_token}"
+        case _ if stack.grid is not None:
+            told = _arguments(stack.grid)
+            return (
+                f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
+            )
         case _:
             return f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
 
@@ -138,7 +143,11 @@ def _layer(layer: LayerPlan) -> str:
         scale = layer.query_scale
         place = f"(p + {scale.first})" if scale.first else "p"
         parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
-    if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:
+    if (
+        isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
+        and layer.scheme.scaling is not None
+        and layer.scheme.scaling.needs_length
+    ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
 

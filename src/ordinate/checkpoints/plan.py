@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ordinate.scaling.rule import Rule
 
 if TYPE_CHECKING:
+    import torch
+
     from ordinate.checkpoints.built import BuiltStack
     from ordinate.phases import Phases
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
+    from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
+    from ordinate.sections import SectionOrder
 
 IdsFrom = Literal["order", "mask", "tokens"]
 
@@ -53,8 +57,42 @@ class RopePlan:
     rotary_dim: int
     rotary_start: int = 0
     scaling: Rule | None = None
+    sign: Literal[1, -1] = 1
     phases: Phases = "float32"
     arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultimodalRopePlan:
+    """Arguments of ``MultimodalRope``."""
+
+    scheme: ClassVar[str] = "multimodal_rope"
+    head_dim: int
+    layout: Layout
+    sections: tuple[int, ...]
+    order: SectionOrder
+    base: float
+    rotary_dim: int
+    scaling: Rule | None = None
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxialRopePlan:
+    """Arguments of ``AxialRope``."""
+
+    scheme: ClassVar[str] = "axial_rope"
+    head_dim: int
+    layout: AxialLayout
+    base: float
+    rotary_dim: int
+    axes: int = 2
+    order: AxialOrder = "blocks"
+    axis_order: tuple[int, ...] = (0, 1)
+    spectrum: Spectrum = "each"
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +140,8 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-AttentionPlan = RopePlan | AlibiPlan | T5Plan | DebertaPlan
+RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
+AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +201,53 @@ class PositionIds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GridPlan:
+    """How an encoder of images numbers its patches: arguments of ``positions.grid``.
+
+    Attributes:
+        merge: side of the blocks of patches that are joined into one token.
+        prefix: tokens before the patches.
+        suffix: tokens after them.
+        first: number of the first row and column.
+        centred: whether coordinates are the middles of patches from -1 to 1.
+        times: factor of the coordinates.
+        frames: whether a patch has a time as well.
+    """
+
+    merge: int = 1
+    prefix: int = 0
+    suffix: int = 0
+    first: int = 0
+    centred: bool = False
+    times: float = 1.0
+    frames: bool = False
+
+    def positions(
+        self, height: int, width: int, *, frames: int | None = None, device: torch.device | str | None = None
+    ) -> torch.Tensor:
+        """Number the patches of one image or video.
+
+        Args:
+            height: rows of patches.
+            width: columns of patches.
+            frames: images one after another.
+            device: where the tensor lives.
+
+        Returns:
+            Coordinates in float32 where the model computes them so, whole numbers otherwise.
+
+        Shape:
+            [1, T, A]
+
+        Raises:
+            ValueError: if sizes do not fit.
+        """
+        from ordinate.checkpoints.built import numbered
+
+        return numbered(self, height, width, frames=frames, device=device)
+
+
+@dataclass(frozen=True, kw_only=True)
 class StackPlan:
     """One stack of layers.
 
@@ -174,6 +260,7 @@ class StackPlan:
         position_ids: how positions are counted.
         table: relative table that the layers share, or None.
         cross_attention: what attention to another stack does with positions, or None.
+        grid: how patches are numbered, for encoders of images; else None.
     """
 
     name: str
@@ -184,6 +271,7 @@ class StackPlan:
     position_ids: PositionIds = PositionIds()
     table: DebertaTablePlan | None = None
     cross_attention: LayerPlan | None = None
+    grid: GridPlan | None = None
 
     def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
         """Make the modules; equal schemes are one object.
