@@ -10,9 +10,10 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
-from ordinate.checkpoints.plan import AttentionPlan, GridPlan, InputPlan, QueryScale, RotaryPlan, StackPlan
+from ordinate.checkpoints.patches import window_ids
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, QueryScale, RotaryPlan, StackPlan
 from ordinate.phases import Phases
-from ordinate.positions import Positions, as_tensor, grid
+from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
 from ordinate.schemes.axial_rope import AxialRope
@@ -164,20 +165,26 @@ class BuiltStack(nn.Module):
         plan = self.plan.layers[layer]
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
-        if plan.chunk is not None:
-            q_ids, k_ids = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
+        parted = [self._part(plan, places, q.device) for places in (q_positions, k_positions)]
+        if parted[0] is not None and parted[1] is not None:
+            q_ids, k_ids = parted[0], parted[1]
             documents = document_pair(document_ids, q, k)
             if documents is not None:
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
+        q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), self.layers[layer], None if at is None else at[layer]
+        if plan.heads_joined and scheme is not None:
+            q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
+            q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
+            scheme = layer_at = None
         return attend(
-            self.scaled_queries(layer, q, q_positions),
+            q,
             k,
             v,
-            scheme=self.layers[layer],
+            scheme=scheme,
             q_positions=q_positions,
             k_positions=k_positions,
-            at=None if at is None else at[layer],
+            at=layer_at,
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
@@ -186,6 +193,15 @@ class BuiltStack(nn.Module):
             scale=plan.softmax_scale,
             dropout=dropout,
         )
+
+    def _part(self, plan: LayerPlan, positions: Positions, device: torch.device) -> torch.Tensor | None:
+        """Which chunk or window every token is in, or None where a layer has neither."""
+        if plan.chunk is not None:
+            return _chunks(positions, plan.chunk, device)
+        if plan.grid_window is not None and isinstance(positions, torch.Tensor):
+            grid = plan.grid or self.plan.grid
+            return window_ids(positions, plan.grid_window, first=0 if grid is None else grid.first)
+        return None
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.
@@ -234,43 +250,11 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
 
 
-def numbered(
-    plan: GridPlan, height: int, width: int, *, frames: int | None = None, device: torch.device | str | None = None
-) -> torch.Tensor:
-    """Number the patches of one image or video; see ``GridPlan.positions``.
-
-    Args:
-        plan: how.
-        height: rows of patches.
-        width: columns of patches.
-        frames: images one after another; they share their coordinates where the model gives patches no time.
-        device: where the tensor lives.
-
-    Returns:
-        Coordinates.
-
-    Shape:
-        [1, T, A]
-
-    Example:
-        >>> numbered(GridPlan(merge=2), 2, 2, frames=2)[0].tolist()
-        [[0, 0], [0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [1, 1]]
-    """
-    timed = (1 if frames is None else frames) if plan.frames else None
-    made = grid(
-        height,
-        width,
-        frames=timed,
-        merge=plan.merge,
-        prefix=plan.prefix,
-        suffix=plan.suffix,
-        first=plan.first if timed is None else (0, plan.first, plan.first),
-        centred=plan.centred,
-        times=plan.times,
-        dtype=torch.float32 if plan.centred or plan.times != 1 else None,
-        device=device,
-    )
-    return made if plan.frames or frames is None else made.repeat(1, frames, 1)
+def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
+    """Turn the heads of a token as one wide head."""
+    joined = x.transpose(1, 2).flatten(2)[:, None]
+    turned: torch.Tensor = turn(joined, at)
+    return turned.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3]).transpose(1, 2)
 
 
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:

@@ -94,6 +94,10 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
         yield f"shared table: {_arguments(stack.table)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
+    if stack.cross_grid is not None:
+        yield f"keys of cross-attention: numbered ({_arguments(stack.cross_grid)})"
+    for text in stack.left_to_model:
+        yield f"left to the model: {text}"
 
 
 def _places(layers: tuple[LayerPlan, ...]) -> list[tuple[LayerPlan, list[int]]]:
@@ -139,6 +143,12 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"window {layer.window}")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
+    if layer.grid_window is not None:
+        parts.append(f"windows of {layer.grid_window} x {layer.grid_window} patches")
+    if layer.grid is not None:
+        parts.append(f"patches numbered {_arguments(layer.grid)}")
+    if layer.heads_joined:
+        parts.append("heads are turned as one")
     if layer.query_scale is not None:
         scale = layer.query_scale
         place = f"(p + {scale.first})" if scale.first else "p"

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ordinate.checkpoints.grid_plan import GridPlan
 from ordinate.scaling.rule import Rule
 
 if TYPE_CHECKING:
-    import torch
-
     from ordinate.checkpoints.built import BuiltStack
     from ordinate.phases import Phases
     from ordinate.positions import Positions
@@ -173,6 +172,9 @@ class LayerPlan:
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
+        grid_window: patches see their own window of the grid, of this many rows and columns.
+        grid: how this layer numbers patches, where it does so otherwise than the stack.
+        heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
     """
 
     scheme: AttentionPlan | None
@@ -182,6 +184,9 @@ class LayerPlan:
     query_scale: QueryScale | None = None
     kind: str = "full_attention"
     attends: bool = True
+    grid_window: int | None = None
+    grid: GridPlan | None = None
+    heads_joined: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,53 +206,6 @@ class PositionIds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridPlan:
-    """How an encoder of images numbers its patches: arguments of ``positions.grid``.
-
-    Attributes:
-        merge: side of the blocks of patches that are joined into one token.
-        prefix: tokens before the patches.
-        suffix: tokens after them.
-        first: number of the first row and column.
-        centred: whether coordinates are the middles of patches from -1 to 1.
-        times: factor of the coordinates.
-        frames: whether a patch has a time as well.
-    """
-
-    merge: int = 1
-    prefix: int = 0
-    suffix: int = 0
-    first: int = 0
-    centred: bool = False
-    times: float = 1.0
-    frames: bool = False
-
-    def positions(
-        self, height: int, width: int, *, frames: int | None = None, device: torch.device | str | None = None
-    ) -> torch.Tensor:
-        """Number the patches of one image or video.
-
-        Args:
-            height: rows of patches.
-            width: columns of patches.
-            frames: images one after another.
-            device: where the tensor lives.
-
-        Returns:
-            Coordinates in float32 where the model computes them so, whole numbers otherwise.
-
-        Shape:
-            [1, T, A]
-
-        Raises:
-            ValueError: if sizes do not fit.
-        """
-        from ordinate.checkpoints.built import numbered
-
-        return numbered(self, height, width, frames=frames, device=device)
-
-
-@dataclass(frozen=True, kw_only=True)
 class StackPlan:
     """One stack of layers.
 
@@ -261,6 +219,8 @@ class StackPlan:
         table: relative table that the layers share, or None.
         cross_attention: what attention to another stack does with positions, or None.
         grid: how patches are numbered, for encoders of images; else None.
+        cross_grid: how the keys of attention to another stack are numbered, where that is otherwise than ``grid``.
+        left_to_model: what the model does with positions beside all this, and a plan does not say.
     """
 
     name: str
@@ -272,6 +232,8 @@ class StackPlan:
     table: DebertaTablePlan | None = None
     cross_attention: LayerPlan | None = None
     grid: GridPlan | None = None
+    cross_grid: GridPlan | None = None
+    left_to_model: tuple[str, ...] = ()
 
     def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
         """Make the modules; equal schemes are one object.

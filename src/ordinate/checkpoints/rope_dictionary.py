@@ -50,6 +50,7 @@ class RopeKeys:
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
         local_partial: the same for sliding layers, where they have a share of their own.
+        most_partial: largest share; above 1 where several heads are turned as one.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
         scaled: layer types that a flat ``rope_scaling`` reaches.
@@ -70,6 +71,7 @@ class RopeKeys:
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
     local_partial: float | None = None
+    most_partial: float = 1.0
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
@@ -250,7 +252,9 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     if keys.partial_count and fields.has("rotary_dim") and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
     default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
-    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
+    share = part.take(
+        ("partial_rotary_factor",), number(most=keys.most_partial), "share of the head that turns: {}", default=default, also=also
+    )
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share
