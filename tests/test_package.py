@@ -23,6 +23,7 @@ ROOT = Path(ordinate.__file__).parent
 ORDER = (
     "reference",
     "scaling",
+    "sections",
     "turning",
     "checks",
     "resampling",
@@ -210,7 +211,8 @@ NO_EXAMPLE = {
     "SchemeRow": "a row of the table of schemes",
     **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
     **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
-    "Entry": "made by read()",
+    **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "GridPlan", "Entry"), "made by read()"),
+    "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",
     "RotaryType": "a row of the table of model types",

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields, Place
-from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
+from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, row_of, short, whole
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
 from ordinate.scaling import Rule
+from ordinate.sections import SectionOrder, section_faults
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+WIDEST = 2**16
 DICTIONARIES = ("rope_parameters", "rope_scaling")
 ALIASES = {"su": "longrope"}
 # Keys that some rule reads. Beside a rule that does not read them they change nothing.
@@ -31,6 +33,7 @@ class RopeSettings:
     rule: Rule | None
     original_length: int | None
     query_strength: float | None
+    sections: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +50,15 @@ class RopeKeys:
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
         local_partial: the same for sliding layers, where they have a share of their own.
+        most_partial: largest share; above 1 where several heads are turned as one.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
         scaled: layer types that a flat ``rope_scaling`` reaches.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        sections: pairs of time, row and column if mrope_section says nothing; empty if a token has one coordinate.
+        section_order: how they lie.
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
@@ -65,6 +71,7 @@ class RopeKeys:
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
     local_partial: float | None = None
+    most_partial: float = 1.0
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
@@ -72,6 +79,8 @@ class RopeKeys:
     query_scale: bool = False
     partial_count: bool = False
     ntk_alpha: bool = False
+    sections: tuple[int, ...] = ()
+    section_order: SectionOrder = "contiguous"
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -189,10 +198,31 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if kind in ("default", "linear", "proportional") and fields.has(ORIGINAL):
         fields.used.add(ORIGINAL)
         fields.note(ORIGINAL, fields.values[ORIGINAL], f"nothing: the rule {kind} needs no trained length")
+    sections = _sections(part, keys, int(width * partial) // 2) if keys.sections else ()
     _leftovers(part, kind)
     if rule is not None and not part.faults:
         rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
-    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength)
+    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength, sections=sections)
+
+
+def _sections(part: Fields, keys: RopeKeys, pairs: int) -> tuple[int, ...]:
+    """Pairs of each coordinate. Whether they are interleaved is the model type's to say; a key that says otherwise is refused."""
+    interleaved = keys.section_order == "interleaved"
+    for key in ("mrope_interleaved", "interleaved"):
+        if part.has(key):
+            part.used.add(key)
+            if part.values[key] is interleaved:
+                part.note(key, interleaved, "as the model type's code has it")
+            else:
+                part.fault(key, f"cannot be honoured: needed {interleaved} for {part.model_type}, got {short(part.values[key])}")
+    taken = part.take(
+        ("mrope_section",), row_of(whole(most=WIDEST)), "pairs of time, row and column {}", default=list(keys.sections)
+    )
+    sections = tuple(taken)
+    if not part.faults:
+        for fault in section_faults(sections, keys.section_order, pairs):
+            part.fault("mrope_section", fault.removeprefix("sections: "))
+    return sections
 
 
 def _kind(part: Fields, keys: RopeKeys) -> str:
@@ -222,7 +252,9 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     if keys.partial_count and fields.has("rotary_dim") and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
     default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
-    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
+    share = part.take(
+        ("partial_rotary_factor",), number(most=keys.most_partial), "share of the head that turns: {}", default=default, also=also
+    )
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
-from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.scaling import Proportional, YaRN
@@ -58,7 +58,12 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     query_scale = _query_scale(fields, kind, settings)
     layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
     return StackPlan(
-        name="decoder" if kind.causal else "encoder", causal=causal, max_length=max_length, input=None, layers=tuple(layers)
+        name="decoder" if kind.causal else "encoder",
+        causal=causal,
+        max_length=max_length,
+        input=None,
+        layers=tuple(layers),
+        position_ids=PositionIds(axes=len(kind.rope.sections) or 1),
     )
 
 
@@ -131,7 +136,7 @@ def _layout(fields: Fields, kind: RotaryType, stored: Layout | None) -> Layout:
 
 def _rope(
     fields: Fields, kind: RotaryType, setting: RopeSettings, *, layout: Layout, head_dim: int, start: int, width: int
-) -> RopePlan:
+) -> RopePlan | MultimodalRopePlan:
     whole_width = isinstance(setting.rule, Proportional)
     turning = width if whole_width else int(width * setting.partial)
     if kind.rotary_dim:
@@ -140,6 +145,17 @@ def _rope(
         _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
     if not fields.faults and (turning < 2 or turning % 2):
         fields.refuse(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
+    if kind.rope.sections:
+        return MultimodalRopePlan(
+            head_dim=head_dim,
+            layout=layout,
+            sections=setting.sections,
+            order=kind.rope.section_order,
+            base=setting.base,
+            rotary_dim=turning,
+            scaling=setting.rule,
+            arithmetic=kind.arithmetic,
+        )
     return RopePlan(
         head_dim=head_dim,
         layout=layout,
@@ -147,6 +163,7 @@ def _rope(
         rotary_dim=turning,
         rotary_start=start,
         scaling=setting.rule,
+        sign=kind.sign,
         arithmetic=kind.arithmetic,
     )
 
@@ -179,7 +196,7 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
 
 def _layer(
     shape: LayerKind,
-    schemes: dict[str, RopePlan],
+    schemes: dict[str, RopePlan | MultimodalRopePlan],
     settings: dict[str, RopeSettings],
     scale: float,
     query_scale: QueryScale | None,

@@ -9,7 +9,7 @@ lie one after another (Qwen2-VL), the axes take turns (Qwen3-VL) or rows and col
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ordinate.arguments import fixed
 from ordinate.checks import whole_number
@@ -18,9 +18,8 @@ from ordinate.rotation import Arithmetic, Layout
 from ordinate.scaling.rule import Rule
 from ordinate.schemes.rope_settings import base_faults, frequencies_of, scaled_frequencies, scaling_faults, width_faults
 from ordinate.schemes.rotary import RotaryScheme, choice_faults
+from ordinate.sections import SectionOrder, axes_of_pairs, section_faults
 from ordinate.sites import Facts
-
-SectionOrder = Literal["contiguous", "interleaved", "space_first"]
 
 
 class MultimodalRope(RotaryScheme):
@@ -102,12 +101,7 @@ class MultimodalRope(RotaryScheme):
         faults = width_faults(head_dim, width, 0, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
         faults += choice_faults(layout=(layout, Layout), order=(order, SectionOrder))
         faults += choice_faults(phases=(phases, Phases), arithmetic=(arithmetic, Arithmetic))
-        if len(shares) < 2 or sum(shares) != width // 2:
-            faults.append(f"sections: needed two numbers or more that add up to {width // 2} pairs, got {shares}")
-        elif order == "interleaved" and shares != _counted(axes_of_pairs(shares, order), len(shares)):
-            faults.append(f"sections: needed room for the turns of every axis (none longer than the first), got {shares}")
-        elif order == "space_first" and len(set(shares[1:])) > 1:
-            faults.append(f"sections: needed equal ones after the first to let them take turns, got {shares}")
+        faults += section_faults(shares, order, width // 2)
         if faults:
             raise ValueError("; ".join(faults))
         self.head_dim, self.layout, self.base, self.rotary_dim, self.rotary_start = head_dim, layout, base, width, 0
@@ -138,31 +132,3 @@ class MultimodalRope(RotaryScheme):
             "phases": self.phases,
             "arithmetic": self.arithmetic,
         }
-
-
-def axes_of_pairs(sections: Sequence[int], order: SectionOrder) -> tuple[int, ...]:
-    """Give the coordinate that turns each pair.
-
-    Args:
-        sections: pairs of each coordinate.
-        order: how they lie.
-
-    Returns:
-        One number a pair.
-
-    Example:
-        >>> axes_of_pairs((4, 2, 2), "interleaved")
-        (0, 1, 2, 0, 1, 2, 0, 0)
-        >>> axes_of_pairs((2, 2, 2), "space_first")
-        (1, 2, 1, 2, 0, 0)
-    """
-    if order == "contiguous":
-        return tuple(axis for axis, share in enumerate(sections) for _ in range(share))
-    if order == "space_first":
-        return tuple(range(1, len(sections))) * sections[1] + (0,) * sections[0]
-    axes = len(sections)
-    return tuple(i % axes if i < axes * sections[i % axes] else 0 for i in range(sum(sections)))
-
-
-def _counted(axis_of_pair: tuple[int, ...], axes: int) -> tuple[int, ...]:
-    return tuple(axis_of_pair.count(axis) for axis in range(axes))

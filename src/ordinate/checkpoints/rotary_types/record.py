@@ -38,6 +38,7 @@ class RotaryType:
         says_layout: whether ``rope_interleave`` declares the layout.
         query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
+        sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
     """
 
@@ -57,4 +58,5 @@ class RotaryType:
     says_layout: bool = False
     query_scale: bool = False
     declares_reach: bool = False
+    sign: Literal[1, -1] = 1
     normed_after: bool = False
