@@ -215,6 +215,7 @@ NO_EXAMPLE = {
     "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",
+    "SectionKeys": "a part of the table of model types",
     "RotaryType": "a row of the table of model types",
     "LayerKind": "made by a policy",
     "Architecture": "a row of the table of GGUF architectures",

@@ -188,13 +188,19 @@ SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
 OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+# Sections of the type's default need heads of a width.
+WIDE = {**SIZES, "hidden_size": 512}
+HALF_WIDE = {**SIZES, "hidden_size": 256}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
 OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
-WIDE = {**SIZES, "hidden_size": 512}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
 ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}
+
+
+ALSO |= dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), WIDE)
+ALSO |= dict.fromkeys(("glm4v", "glm4v_text", "glm46v"), HALF_WIDE)
 
 
 def needed_keys(model_type: str) -> dict[str, Any]:

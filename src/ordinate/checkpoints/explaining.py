@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from ordinate.checkpoints.coordinates import shared_out, words
 from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
@@ -132,13 +133,17 @@ def _counting(stack: StackPlan) -> str:
                 f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
             )
         case _:
-            return f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            counted = f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
+            return counted + axes
 
 
 def _layer(layer: LayerPlan) -> str:
     if not layer.attends:
         return f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
+    if isinstance(layer.scheme, MultimodalRopePlan):
+        parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if layer.window is not None:
         parts.append(f"window {layer.window}")
     if layer.chunk is not None:

@@ -72,6 +72,7 @@ class MultimodalRopePlan:
     order: SectionOrder
     base: float
     rotary_dim: int
+    rotary_start: int = 0
     scaling: Rule | None = None
     phases: Phases = "float32"
     arithmetic: Arithmetic = "input"

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields, Place
-from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, row_of, short, whole
+from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
+from ordinate.checkpoints.rope_sections import SectionKeys, read_sections
 from ordinate.scaling import Rule
-from ordinate.sections import SectionOrder, section_faults
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
-WIDEST = 2**16
 DICTIONARIES = ("rope_parameters", "rope_scaling")
 ALIASES = {"su": "longrope"}
 # Keys that some rule reads. Beside a rule that does not read them they change nothing.
@@ -57,8 +56,8 @@ class RopeKeys:
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
-        sections: pairs of time, row and column if mrope_section says nothing; empty if a token has one coordinate.
-        section_order: how they lie.
+        sections: how pairs are shared out among coordinates; None if a token has one.
+        nested: whether the dictionary must be there, with a base for every layer type that turns (Cohere Compass).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
@@ -79,8 +78,8 @@ class RopeKeys:
     query_scale: bool = False
     partial_count: bool = False
     ntk_alpha: bool = False
-    sections: tuple[int, ...] = ()
-    section_order: SectionOrder = "contiguous"
+    sections: SectionKeys | None = None
+    nested: bool = False
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -198,31 +197,12 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if kind in ("default", "linear", "proportional") and fields.has(ORIGINAL):
         fields.used.add(ORIGINAL)
         fields.note(ORIGINAL, fields.values[ORIGINAL], f"nothing: the rule {kind} needs no trained length")
-    sections = _sections(part, keys, int(width * partial) // 2) if keys.sections else ()
+    turning = width if kind == "proportional" else int(width * partial)
+    sections = () if keys.sections is None else read_sections(part, keys.sections, pairs=turning // 2)
     _leftovers(part, kind)
     if rule is not None and not part.faults:
-        rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
+        rule = tried(part, rule, base=base, width=turning)
     return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength, sections=sections)
-
-
-def _sections(part: Fields, keys: RopeKeys, pairs: int) -> tuple[int, ...]:
-    """Pairs of each coordinate. Whether they are interleaved is the model type's to say; a key that says otherwise is refused."""
-    interleaved = keys.section_order == "interleaved"
-    for key in ("mrope_interleaved", "interleaved"):
-        if part.has(key):
-            part.used.add(key)
-            if part.values[key] is interleaved:
-                part.note(key, interleaved, "as the model type's code has it")
-            else:
-                part.fault(key, f"cannot be honoured: needed {interleaved} for {part.model_type}, got {short(part.values[key])}")
-    taken = part.take(
-        ("mrope_section",), row_of(whole(most=WIDEST)), "pairs of time, row and column {}", default=list(keys.sections)
-    )
-    sections = tuple(taken)
-    if not part.faults:
-        for fault in section_faults(sections, keys.section_order, pairs):
-            part.fault("mrope_section", fault.removeprefix("sections: "))
-    return sections
 
 
 def _kind(part: Fields, keys: RopeKeys) -> str:

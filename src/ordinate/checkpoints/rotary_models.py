@@ -63,7 +63,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         max_length=max_length,
         input=None,
         layers=tuple(layers),
-        position_ids=PositionIds(axes=len(kind.rope.sections) or 1),
+        position_ids=PositionIds(axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
     )
 
 
@@ -145,14 +145,15 @@ def _rope(
         _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
     if not fields.faults and (turning < 2 or turning % 2):
         fields.refuse(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
-    if kind.rope.sections:
+    if kind.rope.sections is not None:
         return MultimodalRopePlan(
             head_dim=head_dim,
             layout=layout,
             sections=setting.sections,
-            order=kind.rope.section_order,
+            order=kind.rope.sections.order,
             base=setting.base,
             rotary_dim=turning,
+            rotary_start=start,
             scaling=setting.rule,
             arithmetic=kind.arithmetic,
         )

@@ -35,7 +35,8 @@ class MultimodalRope(RotaryScheme):
             first also has the turns of those whose sections are used up (Qwen3-VL). "space_first": all axes but the first take
             turns, then come the first axis' pairs (ERNIE 4.5-VL). No default: weights decide.
         base: also called theta.
-        rotary_dim: entries that turn, from the first on; all of them if None.
+        rotary_dim: entries that turn; all that are left after rotary_start if None.
+        rotary_start: first entry that turns.
         scaling: as for ``Rope``.
         length: as for ``Rope``.
         phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
@@ -89,6 +90,7 @@ class MultimodalRope(RotaryScheme):
         order: SectionOrder,
         base: float = 10000.0,
         rotary_dim: int | None = None,
+        rotary_start: int = 0,
         scaling: Rule | None = None,
         length: int | None = None,
         phases: Phases = "exact",
@@ -96,15 +98,18 @@ class MultimodalRope(RotaryScheme):
     ) -> None:
         super().__init__()
         head_dim = whole_number("head_dim", head_dim, least=1)
-        width = head_dim if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
+        rotary_start = whole_number("rotary_start", rotary_start)
+        width = head_dim - rotary_start if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
         shares = tuple(whole_number("sections", share) for share in sections)
-        faults = width_faults(head_dim, width, 0, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
+        faults = (
+            width_faults(head_dim, width, rotary_start, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
+        )
         faults += choice_faults(layout=(layout, Layout), order=(order, SectionOrder))
         faults += choice_faults(phases=(phases, Phases), arithmetic=(arithmetic, Arithmetic))
         faults += section_faults(shares, order, width // 2)
         if faults:
             raise ValueError("; ".join(faults))
-        self.head_dim, self.layout, self.base, self.rotary_dim, self.rotary_start = head_dim, layout, base, width, 0
+        self.head_dim, self.layout, self.base, self.rotary_dim, self.rotary_start = head_dim, layout, base, width, rotary_start
         self.sections, self.axes, self.order = shares, len(shares), order
         self.phases, self.arithmetic = phases, arithmetic
         self.scaling, self.length = scaling, None if length is None else int(length)
@@ -128,6 +133,7 @@ class MultimodalRope(RotaryScheme):
             "order": self.order,
             "base": self.base,
             "rotary_dim": self.rotary_dim,
+            "rotary_start": self.rotary_start,
             **{name: value for name, value in optional.items() if value is not None},
             "phases": self.phases,
             "arithmetic": self.arithmetic,
