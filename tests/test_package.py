@@ -29,6 +29,7 @@ ORDER = (
     "resampling",
     "autocast",
     "positions",
+    "multimodal",
     "arguments",
     "fitting",
     "sites",
@@ -194,6 +195,9 @@ def test_schemes_table_is_what_is_exported() -> None:
 # What is never called by a reader alone: an abstract class, or a record that a function makes.
 NO_EXAMPLE = {
     "Packed": "made by packed(), which has one",
+    "MultimodalPositions": "made by each builder",
+    "TokenRows": "made by token_rows()",
+    "Blocks": "made by find_blocks()",
     "ScoreAt": "made by scheme.at",
     "InputScheme": "abstract",
     "QueryKeyScheme": "abstract",

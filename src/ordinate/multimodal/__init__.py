@@ -1,0 +1,15 @@
+"""Positions of models that see: for every token one number an axis (time, height, width). One file a rule.
+
+Token types and the sizes of images and videos go in; positions [B, T, axes] and what decoding needs come out. All is counted on the
+device where the token types are: no tensor is read by the host.
+"""
+
+from __future__ import annotations
+
+from ordinate.multimodal.ernie4_5_vl import ernie4_5_vl_positions as ernie4_5_vl_positions
+from ordinate.multimodal.hy_v4_vl import hy_v4_vl_positions as hy_v4_vl_positions
+from ordinate.multimodal.placed import MultimodalPositions as MultimodalPositions
+from ordinate.multimodal.placed import continued as continued
+from ordinate.multimodal.qwen2_5_vl import qwen2_5_vl_positions as qwen2_5_vl_positions
+from ordinate.multimodal.qwen2_vl import qwen2_vl_positions as qwen2_vl_positions
+from ordinate.multimodal.qwen3_vl import qwen3_vl_positions as qwen3_vl_positions
