@@ -19,6 +19,8 @@ BUILDERS = {
     "qwen2_5_vl": (multimodal.qwen2_5_vl_positions, {"tokens_per_second": 2, "seconds_per_grid": SECONDS}),
     "qwen3_vl": (multimodal.qwen3_vl_positions, {}),
     "ernie4_5_vl": (multimodal.ernie4_5_vl_positions, {"temporal_merge": 1}),
+    "qwen2_5_omni": (multimodal.qwen2_5_omni_positions, {"steps_per_second": 25, "seconds_per_grid": SECONDS}),
+    "qwen3_omni": (multimodal.qwen3_omni_positions, {"steps_per_second": 13, "seconds_per_grid": SECONDS, "n_audios": 0}),
 }
 
 
@@ -184,8 +186,14 @@ def test_rows_without_tokens_and_no_tokens_at_all():
     types = torch.zeros(2, 3, dtype=torch.int64)
     positions, deltas = multimodal.qwen2_vl_positions(types, spatial_merge=2, mask=torch.tensor([[1, 1, 1], [0, 0, 0]]))
     assert (positions[..., 0].tolist(), deltas.tolist()) == ([[0, 1, 2], [0, 0, 0]], [0, 0])
-    positions, deltas = multimodal.qwen2_vl_positions(types[:, :0], spatial_merge=2)
-    assert (positions.shape, deltas.tolist()) == ((2, 0, 3), [0, 0])
+    omni = {"steps_per_second": 25, "spatial_merge": 2}
+    for builder, settings in (
+        (multimodal.qwen2_vl_positions, {"spatial_merge": 2}),
+        (multimodal.qwen2_5_omni_positions, omni),
+        (multimodal.qwen3_omni_positions, {**omni, "n_audios": 0}),
+    ):
+        positions, deltas = builder(types[:, :0], **settings, mask=types[:, :0])
+        assert (positions.shape, deltas.tolist()) == ((2, 0, 3), [0, 0])
 
 
 def test_images_back_to_back():

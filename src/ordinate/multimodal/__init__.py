@@ -10,6 +10,8 @@ from ordinate.multimodal.ernie4_5_vl import ernie4_5_vl_positions as ernie4_5_vl
 from ordinate.multimodal.hy_v4_vl import hy_v4_vl_positions as hy_v4_vl_positions
 from ordinate.multimodal.placed import MultimodalPositions as MultimodalPositions
 from ordinate.multimodal.placed import continued as continued
+from ordinate.multimodal.qwen2_5_omni import qwen2_5_omni_positions as qwen2_5_omni_positions
 from ordinate.multimodal.qwen2_5_vl import qwen2_5_vl_positions as qwen2_5_vl_positions
 from ordinate.multimodal.qwen2_vl import qwen2_vl_positions as qwen2_vl_positions
+from ordinate.multimodal.qwen3_omni import qwen3_omni_positions as qwen3_omni_positions
 from ordinate.multimodal.qwen3_vl import qwen3_vl_positions as qwen3_vl_positions

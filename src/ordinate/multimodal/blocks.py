@@ -160,6 +160,7 @@ def lay_out(
     starts: torch.Tensor,
     advance: torch.Tensor,
     inside: torch.Tensor,
+    still: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Put blocks and text one after the other: a text token takes one position, a block as many as it advances.
 
@@ -169,12 +170,13 @@ def lay_out(
         starts: true for the first token of each block.
         advance: how far the text after the block is from where the block begins.
         inside: coordinates of a block's token, counted from where the block begins.
+        still: true for a text token that shares the position of the one before it; None if there are none.
 
     Returns:
         Positions; padding counts nothing.
 
     Shape:
-        block, starts, advance [B, T], inside [B, T, A] -> [B, T, A]
+        block, starts, advance, still [B, T], inside [B, T, A] -> [B, T, A]
 
     Example:
         >>> from ordinate.multimodal.token_rows import token_rows
@@ -185,6 +187,8 @@ def lay_out(
     """
     own = torch.where(block, advance, 1)
     steps = torch.where(block & ~starts | (rows.types == PADDING), 0, own)
+    if still is not None:
+        steps = steps.masked_fill(still, 0)
     begins = steps.cumsum(1) - own
     return begins[..., None] + torch.where(block[..., None], inside, 0)
 

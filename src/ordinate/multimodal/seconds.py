@@ -53,6 +53,32 @@ def seconds_of(seconds: Seconds, *, count: int, rate: float, device: torch.devic
     return steps.to(torch.float32).to(device, non_blocking=True)
 
 
+def time_of(frame: torch.Tensor, item: torch.Tensor, seconds: Seconds, *, images: int, videos: int, rate: float) -> torch.Tensor:
+    """Steps from the first frame of each token's image or video to its own: frame x seconds, then x rate, each rounded to float32.
+
+    Args:
+        frame: number of the token's frame.
+        item: row of the table of grids that the token belongs to: images first, then videos.
+        seconds: seconds per frame of each video; a frame of an image lasts 1.
+        images: how many images there are.
+        videos: how many videos there are.
+        rate: steps a second.
+
+    Returns:
+        A float32 tensor.
+
+    Shape:
+        frame [B, T], item [B, T] -> [B, T]
+
+    Example:
+        >>> time_of(torch.tensor([[0, 3]]), torch.tensor([[0, 0]]), [0.5], images=0, videos=1, rate=25)
+        tensor([[ 0.0000, 37.5000]])
+    """
+    own = seconds_of(seconds, count=videos, rate=1.0, device=frame.device).to(torch.float32)
+    every = torch.cat((own.new_ones(images), own, own.new_ones(1)))
+    return frame * every[item] * rate
+
+
 def _checked(seconds: torch.Tensor, count: int, device: torch.device) -> torch.Tensor:
     if seconds.shape != (count,) or seconds.dtype not in FRACTIONAL_DTYPES + INTEGER_DTYPES:
         raise ValueError(f"seconds_per_grid: needed a float32 or float64 tensor [{count}], one a video, got {described(seconds)}")
