@@ -198,6 +198,7 @@ NO_EXAMPLE = {
     "MultimodalPositions": "made by each builder",
     "TokenRows": "made by token_rows()",
     "Blocks": "made by find_blocks()",
+    "Sounding": "made by find_sound()",
     "ScoreAt": "made by scheme.at",
     "InputScheme": "abstract",
     "QueryKeyScheme": "abstract",
