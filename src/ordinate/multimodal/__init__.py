@@ -7,7 +7,11 @@ device where the token types are: no tensor is read by the host.
 from __future__ import annotations
 
 from ordinate.multimodal.ernie4_5_vl import ernie4_5_vl_positions as ernie4_5_vl_positions
+from ordinate.multimodal.glm_image import glm_image_drawn_positions as glm_image_drawn_positions
+from ordinate.multimodal.glm_image import glm_image_positions as glm_image_positions
+from ordinate.multimodal.hunyuan_vl import hunyuan_vl_positions as hunyuan_vl_positions
 from ordinate.multimodal.hy_v4_vl import hy_v4_vl_positions as hy_v4_vl_positions
+from ordinate.multimodal.patches import patch_positions as patch_positions
 from ordinate.multimodal.placed import MultimodalPositions as MultimodalPositions
 from ordinate.multimodal.placed import continued as continued
 from ordinate.multimodal.qwen2_5_omni import qwen2_5_omni_positions as qwen2_5_omni_positions

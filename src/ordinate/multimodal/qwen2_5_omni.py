@@ -10,9 +10,10 @@ import torch
 from ordinate.checks import finite_number, whole_number
 from ordinate.multimodal.blocks import find_blocks, lay_out, raster
 from ordinate.multimodal.grids import Grids, merged
+from ordinate.multimodal.neighbours import moved
 from ordinate.multimodal.placed import MultimodalPositions
 from ordinate.multimodal.seconds import Seconds, time_of
-from ordinate.multimodal.sounding import Sounding, find_sound, moved
+from ordinate.multimodal.sounding import Sounding, find_sound
 from ordinate.multimodal.token_rows import AUDIO, token_rows
 
 
