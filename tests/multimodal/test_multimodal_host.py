@@ -10,17 +10,53 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ordinate import multimodal
 
 READS = {"aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::equal", "aten::is_nonzero", "aten::masked_select"}
-TYPES = [[0, 1, 1, 0, 2, 2, 2, 2, 0], [0, 0, 0, 1, 1, 0, 0, 0, 0]]
+TENSORS = ("token_types", "mask")
 MASK = [[1] * 9, [0, 0, 1, 1, 1, 1, 1, 1, 1]]
-IMAGES, VIDEOS = [(1, 2, 4), (1, 4, 2)], [(2, 2, 4)]
-SECONDS = [0.5]
+COMMON = {
+    "token_types": [[0, 1, 1, 0, 2, 2, 2, 2, 0], [0, 0, 0, 1, 1, 0, 0, 0, 0]],
+    "image_grids": [(1, 2, 4), (1, 4, 2)],
+    "video_grids": [(2, 2, 4)],
+    "spatial_merge": 2,
+    "mask": MASK,
+}
+NEWLINES = {
+    **COMMON,
+    "token_types": [[0, 1, 1, 1, 0, 2, 2, 2, 2], [0, 0, 0, 1, 1, 1, 1, 0, 0]],
+    "video_grids": [(1, 4, 2)],
+}
+SOUND = {
+    **COMMON,
+    "token_types": [[0, 1, 1, 0, 0, 2, 3, 3, 2, 0, 0], [0, 0, 0, 1, 1, 0, 3, 0, 0, 0, 0]],
+    "video_grids": [(2, 2, 2)],
+    "seconds_per_grid": [0.5],
+    "mask": [[1] * 11, [0, 0, *[1] * 9]],
+}
 BUILDERS = {
-    "qwen2_vl": (multimodal.qwen2_vl_positions, {}),
-    "qwen2_5_vl": (multimodal.qwen2_5_vl_positions, {"tokens_per_second": 2, "seconds_per_grid": SECONDS}),
-    "qwen3_vl": (multimodal.qwen3_vl_positions, {}),
-    "ernie4_5_vl": (multimodal.ernie4_5_vl_positions, {"temporal_merge": 1}),
-    "qwen2_5_omni": (multimodal.qwen2_5_omni_positions, {"steps_per_second": 25, "seconds_per_grid": SECONDS}),
-    "qwen3_omni": (multimodal.qwen3_omni_positions, {"steps_per_second": 13, "seconds_per_grid": SECONDS, "n_audios": 0}),
+    "qwen2_vl": (multimodal.qwen2_vl_positions, COMMON),
+    "qwen2_5_vl": (multimodal.qwen2_5_vl_positions, {**COMMON, "tokens_per_second": 2, "seconds_per_grid": [0.5]}),
+    "qwen3_vl": (multimodal.qwen3_vl_positions, COMMON),
+    "ernie4_5_vl": (multimodal.ernie4_5_vl_positions, {**COMMON, "temporal_merge": 1}),
+    "qwen2_5_omni": (multimodal.qwen2_5_omni_positions, {**SOUND, "steps_per_second": 25}),
+    "qwen3_omni": (multimodal.qwen3_omni_positions, {**SOUND, "steps_per_second": 13, "n_audios": 2}),
+    "hy_v4_vl": (multimodal.hy_v4_vl_positions, NEWLINES),
+    "hunyuan_vl": (
+        multimodal.hunyuan_vl_positions,
+        {
+            "token_types": [[0, 1, 1, 1, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1, 0]],
+            "image_grids": [(1, 2, 4), (1, 4, 2), (1, 2, 4)],
+            "spatial_merge": 2,
+            "axes": 3,
+            "mask": MASK,
+        },
+    ),
+    "glm_image": (
+        multimodal.glm_image_positions,
+        {
+            "token_types": [[0, 1, 1, 0, 0, 0, 0, 0, 0], [0] * 4 + [1, 1, 1, 0, 0]],
+            "image_grids": [(1, 1, 2), (1, 3, 1)],
+            "mask": MASK,
+        },
+    ),
 }
 
 
@@ -37,16 +73,9 @@ class NoReading(TorchDispatchMode):
 
 
 def made(builder, settings, *, tensors, device="cpu"):
-    """The call, with grids as tensors or as Python numbers."""
-    grids = {"image_grids": IMAGES, "video_grids": VIDEOS}
-    if tensors:
-        grids = {name: torch.tensor(value, device=device) for name, value in grids.items()}
-        settings = {
-            name: torch.tensor(value, device=device) if isinstance(value, list) else value for name, value in settings.items()
-        }
-    types, mask = torch.tensor(TYPES, device=device), torch.tensor(MASK, device=device)
-    merge = {"spatial_merge": 2}
-    return builder(types, **grids, **merge, mask=mask, **settings)
+    """The call, with all but the token types and the mask as Python numbers, or all as tensors."""
+    as_tensors = [name for name, value in settings.items() if isinstance(value, list) and (tensors or name in TENSORS)]
+    return builder(**settings | {name: torch.tensor(settings[name], device=device) for name in as_tensors})
 
 
 def test_reading_is_seen():
@@ -73,15 +102,16 @@ def test_shapes_follow_from_shapes(name, tensors):
     """On meta tensors there are no values to read; under FakeTensorMode reading one raises."""
     builder, settings = BUILDERS[name]
     positions, deltas = made(builder, settings, tensors=tensors, device="meta")
-    assert (positions.shape, deltas.shape, positions.device.type) == ((2, 9, 3), (2,), "meta")
+    assert (positions.shape, deltas.shape, positions.device.type) == ((*torch.tensor(settings["mask"]).shape, 3), (2,), "meta")
     with FakeTensorMode():
         positions, deltas = made(builder, settings, tensors=tensors)
-    assert (positions.shape, deltas.shape) == ((2, 9, 3), (2,))
+    assert (positions.shape, deltas.shape) == ((*torch.tensor(settings["mask"]).shape, 3), (2,))
 
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_one_graph_for_compile(name):
     builder, settings = BUILDERS[name]
+    torch.compiler.reset()
     compiled = torch.compile(made, fullgraph=True, backend="eager")
     for ours, theirs in zip(compiled(builder, settings, tensors=True), made(builder, settings, tensors=True), strict=True):
         assert torch.equal(ours, theirs)
