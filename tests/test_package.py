@@ -199,6 +199,7 @@ NO_EXAMPLE = {
     "TokenRows": "made by token_rows()",
     "Blocks": "made by find_blocks()",
     "Sounding": "made by find_sound()",
+    "Pictures": "made by find_pictures()",
     "ScoreAt": "made by scheme.at",
     "InputScheme": "abstract",
     "QueryKeyScheme": "abstract",

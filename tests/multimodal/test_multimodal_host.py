@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ordinate import multimodal
 
 READS = {"aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::equal", "aten::is_nonzero", "aten::masked_select"}
-TENSORS = ("token_types", "mask")
+TENSORS = ("token_types", "mask", "markers")
 MASK = [[1] * 9, [0, 0, 1, 1, 1, 1, 1, 1, 1]]
 COMMON = {
     "token_types": [[0, 1, 1, 0, 2, 2, 2, 2, 0], [0, 0, 0, 1, 1, 0, 0, 0, 0]],
@@ -46,6 +46,17 @@ BUILDERS = {
             "image_grids": [(1, 2, 4), (1, 4, 2), (1, 2, 4)],
             "spatial_merge": 2,
             "axes": 3,
+            "mask": MASK,
+        },
+    ),
+    "minicpm_v": (
+        multimodal.minicpm_v_positions,
+        {
+            "token_types": [[0, 1, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 2, 2, 0, 0, 0, 0]],
+            "markers": [[1, 0, 1, 2, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 1, 0, 0, 0]],
+            "image_crops": [(2, 2), (2, 4)],
+            "video_crops": [(4, 2)],
+            "spatial_merge": 2,
             "mask": MASK,
         },
     ),
@@ -221,6 +232,8 @@ def test_rows_without_tokens_and_no_tokens_at_all():
         (multimodal.qwen2_vl_positions, {"spatial_merge": 2}),
         (multimodal.qwen2_5_omni_positions, omni),
         (multimodal.qwen3_omni_positions, {**omni, "n_audios": 0}),
+        (multimodal.hunyuan_vl_positions, {"spatial_merge": 2, "axes": 3}),
+        (multimodal.minicpm_v_positions, {"spatial_merge": 2, "markers": types[:, :0]}),
     ):
         positions, deltas = builder(types[:, :0], **settings, mask=types[:, :0])
         assert (positions.shape, deltas.tolist()) == ((2, 0, 3), [0, 0])

@@ -11,6 +11,7 @@ from ordinate.multimodal.glm_image import glm_image_drawn_positions as glm_image
 from ordinate.multimodal.glm_image import glm_image_positions as glm_image_positions
 from ordinate.multimodal.hunyuan_vl import hunyuan_vl_positions as hunyuan_vl_positions
 from ordinate.multimodal.hy_v4_vl import hy_v4_vl_positions as hy_v4_vl_positions
+from ordinate.multimodal.minicpm_v import minicpm_v_positions as minicpm_v_positions
 from ordinate.multimodal.patches import patch_positions as patch_positions
 from ordinate.multimodal.placed import MultimodalPositions as MultimodalPositions
 from ordinate.multimodal.placed import continued as continued

@@ -25,16 +25,37 @@ class TokenRows:
         types: int64 [B, T]: 0 text, 1 image, 2 video, 3 audio, -1 behind the row's last real token.
         mask: bool [B, T], true for a real token of the input; None if all are.
         places: int64 [B, T]: where each token of the input stands in ``types``; None if it stands where it stood.
+        order: int64 [B, T]: where each token of ``types`` stood in the input; None if it stands where it stood.
     """
 
     types: torch.Tensor
     mask: torch.Tensor | None
     places: torch.Tensor | None
+    order: torch.Tensor | None
 
     @property
     def real(self) -> torch.Tensor:
         """True for a real token, in the order of ``types``."""
         return self.types != PADDING
+
+    def reordered(self, values: torch.Tensor) -> torch.Tensor:
+        """Put numbers of the input's tokens into the order of ``types``.
+
+        Args:
+            values: one a token.
+
+        Returns:
+            The same numbers.
+
+        Shape:
+            [B, T]
+
+        Example:
+            >>> rows = token_rows(torch.zeros(1, 3, dtype=torch.int64), torch.tensor([[0, 1, 1]]))
+            >>> rows.reordered(torch.tensor([[7, 8, 9]]))
+            tensor([[8, 9, 7]])
+        """
+        return values if self.order is None else values.gather(1, self.order)
 
     def finished(self, positions: torch.Tensor, *, padding: int = 0) -> MultimodalPositions:
         """Take the deltas and put the padding back.
@@ -91,7 +112,7 @@ def token_rows(token_types: torch.Tensor, mask: torch.Tensor | None, kinds: int 
         lambda: f"token_types: needed 0 to {kinds} ({', '.join(KINDS[: kinds + 1])}), got {int(types.min())} to {int(types.max())}",
     )
     if mask is None:
-        return TokenRows(types, None, None)
+        return TokenRows(types, None, None, None)
     if not isinstance(mask, torch.Tensor) or mask.dtype not in (torch.bool, *INTEGER_DTYPES) or mask.shape != types.shape:
         raise ValueError(f"mask: needed a bool or integer tensor {list(types.shape)} (true = a real token), got {described(mask)}")
     if mask.device != types.device:
@@ -100,7 +121,7 @@ def token_rows(token_types: torch.Tensor, mask: torch.Tensor | None, kinds: int 
     order = torch.argsort((~real).to(torch.uint8), dim=1, stable=True)
     beyond = torch.arange(types.shape[1], device=types.device) >= real.sum(1, keepdim=True)
     places = (real.long().cumsum(1) - 1).clamp(min=0)
-    return TokenRows(types.gather(1, order).masked_fill(beyond, PADDING), real, places)
+    return TokenRows(types.gather(1, order).masked_fill(beyond, PADDING), real, places, order)
 
 
 def require(holds: torch.Tensor, explain: Callable[[], str]) -> None:
