@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from ordinate import multimodal
@@ -68,6 +69,66 @@ def padded_image() -> None:
     assert deltas.tolist() == [-2]
 
 
+def sound_beside_the_frames() -> None:
+    """Two frames 5 steps apart, two tokens of sound between them; both markers at either end share a position."""
+    types = torch.tensor([[0, 0, 2, 3, 3, 2, 0, 0, 0]])
+    settings = {"seconds_per_grid": [0.2], "steps_per_second": 25, "spatial_merge": 1}
+    positions, _ = multimodal.qwen2_5_omni_positions(types, video_grids=[(2, 1, 1)], **settings)
+    _is(positions, [0, 0, 1, 1, 2, 6, 7, 7, 8], [0, 0, 1, 1, 2, 1, 7, 7, 8], [0, 0, 1, 1, 2, 1, 7, 7, 8])
+
+
+def fractions_rounded_one_after_the_other() -> None:
+    """A frame at 1 + 0.2431; the marker behind it is one further, rounded again. One sum rounded once would be another number."""
+    step = np.float32(0.0187) * np.float32(13)
+    frame = np.float32(1) + step
+    behind = frame + np.float32(1)
+    assert float(behind) != float(np.float32(2 + float(step)))
+    settings = {"seconds_per_grid": [0.0187], "n_audios": 0, "steps_per_second": 13, "spatial_merge": 1}
+    positions, _ = multimodal.qwen3_omni_positions(torch.tensor([[0, 2, 2, 0]]), video_grids=[(2, 1, 1)], **settings)
+    assert positions[0, :, 0].tolist() == [0.0, 1.0, float(frame), float(behind)]
+
+
+def frames_with_newlines() -> None:
+    """Two frames of one row of one column and its newline: a frame takes two steps on every axis."""
+    types = torch.tensor([[0, 2, 2, 2, 2, 0]])
+    positions, _ = multimodal.hy_v4_vl_positions(types, video_grids=[(2, 1, 1)], spatial_merge=1)
+    _is(positions, [0, 1, 1, 3, 3, 5], [0, 1, 1, 3, 3, 5], [0, 1, 2, 3, 4, 5])
+
+
+def width_before_height() -> None:
+    """HunYuan-VL: 2 rows of 1 column and a newline; (width, height, image) on the last axes, text goes on counting."""
+    types = torch.tensor([[0, 1, 1, 1, 1, 0]])
+    positions, _ = multimodal.hunyuan_vl_positions(types, image_grids=[(1, 2, 1)], spatial_merge=1, axes=4)
+    _is(positions, [0, 1, 2, 3, 4, 5], [0, 0, 1, 0, 1, 5], [0, 0, 0, 1, 1, 5], [0, 0, 0, 0, 0, 5])
+
+
+def thumbnail_over_its_slices() -> None:
+    """A thumbnail of 1 x 2 tokens over one slice of 1 x 4: its tokens stand at the canvas' ends."""
+    types, markers = torch.tensor([[0, 1, 1, 0, 0, 1, 1, 1, 1, 0]]), torch.tensor([[1, 0, 0, 1, 2, 0, 0, 0, 0, 1]])
+    crops = [(1, 2), (1, 4)]
+    positions, _ = multimodal.minicpm_v_positions(types, markers=markers, image_crops=crops, spatial_merge=1)
+    _is(positions, [0] * 10, [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], [0, 0, 3, 4, 0, 0, 1, 2, 3, 3])
+
+
+def frames_merged_in_time() -> None:
+    types = torch.tensor([[2, 2, 0]])
+    positions, _ = multimodal.ernie4_5_vl_positions(types, video_grids=[(4, 1, 1)], spatial_merge=1, temporal_merge=2)
+    _is(positions, [0, 1, 1], [0, 0, 1], [0, 0, 1])
+
+
+def drawn_after_the_prompt() -> None:
+    """A prompt of text, an image of 1 x 2 and text; then 2 x 3 tokens are drawn, and the end marker."""
+    deltas = multimodal.glm_image_positions(torch.tensor([[0, 1, 1, 0, 0]]), image_grids=[(1, 1, 2)]).deltas
+    drawn = multimodal.glm_image_drawn_positions(deltas, 5, [[(2, 3)]])
+    _is(drawn, [5, 5, 5, 5, 5, 5, 8], [5, 5, 5, 6, 6, 6, 8], [5, 6, 7, 5, 6, 7, 8])
+
+
+def patches_that_merge_stand_together() -> None:
+    """2 rows of 4 columns, merged two by two."""
+    rows, columns = multimodal.patch_positions([(1, 2, 4)], merge=2).T.tolist()
+    assert (rows, columns) == ([0, 0, 1, 1, 0, 0, 1, 1], [0, 1, 0, 1, 2, 3, 2, 3])
+
+
 FAULTS = (
     image_between_text,
     image_of_two_rows_and_three_columns,
@@ -76,4 +137,12 @@ FAULTS = (
     text_after_a_long_video,
     frames_with_time_stamps,
     padded_image,
+    sound_beside_the_frames,
+    fractions_rounded_one_after_the_other,
+    frames_with_newlines,
+    width_before_height,
+    thumbnail_over_its_slices,
+    frames_merged_in_time,
+    drawn_after_the_prompt,
+    patches_that_merge_stand_together,
 )

@@ -90,7 +90,7 @@ def glm_image_drawn_positions(
     drawn = [_drawn(row) for row in grids]
     longest = max(map(len, drawn), default=0)
     padded = [row + row[-1:] * (longest - len(row)) for row in drawn]
-    steps = torch.tensor(padded, dtype=torch.int64).view(len(grids), longest, 3).to(deltas.device, non_blocking=True)
+    steps = torch.tensor(padded, dtype=torch.int64, device="cpu").view(len(grids), longest, 3).to(deltas.device, non_blocking=True)
     begin = deltas + (seen if isinstance(seen, torch.Tensor) else whole_number("seen", seen))
     return begin[:, None, None] + steps
 
@@ -105,5 +105,22 @@ def _drawn(grids: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
             whole_number(f"grids: {axis}", size, least=1) for axis, size in zip(("rows", "columns"), grid, strict=True)
         )
         out += [(place, place + row, place + column) for row in range(height) for column in range(width)]
-        place += max(height, width)
+        place += longer_of(height, width)
     return [*out, (place, place, place)]
+
+
+def longer_of(height: int, width: int) -> int:
+    """How far the next drawn image is from where one begins.
+
+    Args:
+        height: its rows.
+        width: its columns.
+
+    Returns:
+        The larger.
+
+    Example:
+        >>> longer_of(2, 3)
+        3
+    """
+    return max(height, width)

@@ -41,14 +41,14 @@ def merged(name: str, grids: Grids, *, by: tuple[int, int], device: torch.device
     factors = (frames, sides, sides)
     if isinstance(grids, torch.Tensor):
         table = _checked(name, grids, device)
-        divisor = torch.tensor(factors).to(device, non_blocking=True)
+        divisor = torch.tensor(factors, device="cpu").to(device, non_blocking=True)
         require(
             ((table >= 1) & (table % divisor == 0)).all(),
             lambda: f"{name}: needed sizes >= 1, divisible by {factors} (frames, rows, columns), got {table.tolist()}",
         )
         return table // divisor
     rows = [_sizes(name, grid, factors) for grid in _listed(name, grids)]
-    return torch.tensor(rows, dtype=torch.int64).view(-1, 3).to(device, non_blocking=True)
+    return torch.tensor(rows, dtype=torch.int64, device="cpu").view(-1, 3).to(device, non_blocking=True)
 
 
 def _checked(name: str, grids: torch.Tensor, device: torch.device) -> torch.Tensor:

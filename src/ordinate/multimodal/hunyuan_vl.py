@@ -14,6 +14,29 @@ from ordinate.multimodal.placed import MultimodalPositions
 from ordinate.multimodal.token_rows import IMAGE, require, token_rows
 
 
+def width_height_image(
+    within: torch.Tensor, columns: torch.Tensor, number: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The last three axes of an image's n-th token: its column, its row, and which image it is.
+
+    Args:
+        within: n.
+        columns: columns of the image, the newlines' too.
+        number: which image.
+
+    Returns:
+        Three tensors.
+
+    Shape:
+        [B, T] each
+
+    Example:
+        >>> [axis.tolist() for axis in width_height_image(torch.arange(4), torch.tensor(3), torch.full((4,), 7))]
+        [[0, 1, 2, 0], [0, 0, 0, 1], [7, 7, 7, 7]]
+    """
+    return within % columns, within // columns, number
+
+
 def hunyuan_vl_positions(
     token_types: torch.Tensor,
     *,
@@ -83,7 +106,7 @@ def hunyuan_vl_positions(
     )
     within = index - begin - spare // 2
     inside = image & (within >= 0) & (within < tokens)
-    own = torch.stack((within % (width + 1), within // (width + 1), number), dim=-1)
+    own = torch.stack(width_height_image(within, width + 1, number), dim=-1)
     plain = index[..., None].expand(-1, -1, whole_number("axes", axes, least=3))
     last_three = torch.where(inside[..., None], own, plain[..., -3:])
     return rows.finished(torch.cat((plain[..., :-3], last_three), dim=-1))

@@ -29,7 +29,7 @@ def patch_positions(
         grids: (frames, rows, columns) of each image or video in patches, as Python ints: the number of patches is a shape.
         merge: how many rows, and how many columns, will be merged; one number, or one for each grid.
         with_frames: whether the frame stands before row and column.
-        device: where the tensor lives.
+        device: where the tensor lives; None: on the CPU.
 
     Returns:
         An int64 tensor, (frame,) row, column; N is the number of all patches.
@@ -49,8 +49,8 @@ def patch_positions(
     if len(merges) != len(grids):
         raise ValueError(f"merge: needed {len(grids)} numbers, one a grid, got {len(merges)}")
     parts = [_patches(grid, size) for grid, size in zip(grids, merges, strict=True)]
-    positions = torch.cat(parts) if parts else torch.zeros(0, 3, dtype=torch.int64)
-    return (positions if with_frames else positions[:, 1:]).contiguous().to(device, non_blocking=True)
+    positions = torch.cat(parts) if parts else torch.zeros(0, 3, dtype=torch.int64, device="cpu")
+    return (positions if with_frames else positions[:, 1:]).contiguous().to(device or "cpu", non_blocking=True)
 
 
 def _patches(grid: Sequence[int], merge: int) -> torch.Tensor:
@@ -60,6 +60,6 @@ def _patches(grid: Sequence[int], merge: int) -> torch.Tensor:
     side = whole_number("merge", merge, least=1)
     if rows % side or columns % side:
         raise ValueError(f"grids: needed rows and columns divisible by {side}, the merge, got {(frames, rows, columns)}")
-    axes = [torch.arange(size) for size in (frames, rows // side, columns // side, side, side)]
+    axes = [torch.arange(size, device="cpu") for size in (frames, rows // side, columns // side, side, side)]
     frame, block_row, block_column, row, column = torch.meshgrid(*axes, indexing="ij")
     return torch.stack((frame, block_row * side + row, block_column * side + column), dim=-1).view(-1, 3)

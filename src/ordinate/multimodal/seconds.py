@@ -49,7 +49,7 @@ def seconds_of(seconds: Seconds, *, count: int, rate: float, device: torch.devic
         raise ValueError(f"seconds_per_grid: needed {count} numbers, one a video, got {len(numbers)}")
     if any(number < 0 for number in numbers):
         raise ValueError(f"seconds_per_grid: needed numbers >= 0, got {numbers}")
-    steps = torch.tensor([rate * number for number in numbers], dtype=torch.float64)
+    steps = torch.tensor([rate * number for number in numbers], dtype=torch.float64, device="cpu")
     return steps.to(torch.float32).to(device, non_blocking=True)
 
 
