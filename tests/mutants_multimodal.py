@@ -184,7 +184,7 @@ def drawn_image_counts_its_tokens(patch: Patch) -> None:
 
 
 def patches_in_raster_order(patch: Patch) -> None:
-    wrap(patch, patches, "_patches", lambda original, grid, _: original(grid, 1))
+    wrap(patch, patches, "grid", lambda original, *sizes, **named: original(*sizes, **{**named, "merge": 1}))
 
 
 MUTANTS = (

@@ -237,11 +237,3 @@ def test_rows_without_tokens_and_no_tokens_at_all():
     ):
         positions, deltas = builder(types[:, :0], **settings, mask=types[:, :0])
         assert (positions.shape, deltas.tolist()) == ((2, 0, 3), [0, 0])
-
-
-def test_images_back_to_back():
-    """Without text between them; transformers takes the two for one and stops."""
-    positions, _ = multimodal.qwen2_vl_positions(
-        torch.tensor([[1, 1, 1, 1, 1, 0]]), image_grids=[(1, 1, 2), (1, 3, 1)], spatial_merge=1
-    )
-    assert positions[0].T.tolist() == [[0, 0, 2, 2, 2, 5], [0, 0, 2, 3, 4, 5], [0, 1, 2, 2, 2, 5]]

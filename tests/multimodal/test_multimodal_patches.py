@@ -42,9 +42,9 @@ def test_three_rows_and_four_columns():
 @pytest.mark.parametrize(
     ("grids", "merge", "message"),
     [
-        ([(1, 3, 4)], 2, r"grids: needed rows and columns divisible by 2, the merge, got \(1, 3, 4\)"),
-        ([(1, -2, 4)], 2, "grids: rows: needed a whole number >= 1, got -2"),
-        ([(1, 2)], 2, r"grids: needed \(frames, rows, columns\) for each, got \(1, 2\)"),
+        ([(1, 3, 4)], 2, "merge: needed a number that divides height and width, got 2 for 3 x 4"),
+        ([(1, -2, 4)], 2, "height: needed a whole number >= 1, got -2"),
+        ([(1, 2)], 2, r"grids: needed \(frames, rows, columns\) for each, got tuple \(1, 2\)"),
         ([(1, 2, 4)], [2, 2], "merge: needed 1 numbers, one a grid, got 2"),
         ([(1, 2, 4)], 0, "merge: needed a whole number >= 1, got 0"),
     ],
