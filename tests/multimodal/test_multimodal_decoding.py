@@ -8,7 +8,7 @@ import pytest
 import torch
 from prompts import draw_prompt, transformers_class, whole_item
 
-from ordinate import multimodal
+from ordinate import MultimodalRope, multimodal
 
 MODELS = [
     ("qwen2_vl", "Qwen2VLModel"),
@@ -49,6 +49,31 @@ def test_next_tokens(model, name):
             assert torch.equal(multimodal.continued(deltas, seen, n), want)
         want = asked(model, name, deltas, 11, n, None)
         assert torch.equal(multimodal.continued(deltas, 11, n), want)
+
+
+def test_decoding_is_the_full_forward():
+    """Three more tokens of text: positions of the longer prompt, for prompts without long videos."""
+    for seed in range(20):
+        prompt = draw_prompt(seed, whole_item(2), kinds=(0, 1))
+        more = (0, 3)
+        types, mask = (
+            torch.nn.functional.pad(tensor, more, value=value) for tensor, value in ((prompt.types, 0), (prompt.mask, 1))
+        )
+        settings = {"image_grids": prompt.images, "spatial_merge": 2}
+        _, deltas = multimodal.qwen2_vl_positions(prompt.types, **settings, mask=prompt.mask)
+        whole, _ = multimodal.qwen2_vl_positions(types, **settings, mask=mask)
+        assert torch.equal(multimodal.continued(deltas, prompt.mask.sum(1), 3), whole[:, -3:])
+
+
+def test_positions_are_taken_by_the_rotation():
+    """Whole ones and the fractions of Qwen3-Omni, and the next token's."""
+    rope = MultimodalRope(head_dim=8, layout="half", sections=(2, 1, 1), order="interleaved")
+    settings = {"seconds_per_grid": [0.1], "n_audios": 0, "steps_per_second": 13, "spatial_merge": 1}
+    types = torch.tensor([[0, 2, 2, 0]])
+    positions, deltas = multimodal.qwen3_omni_positions(types, video_grids=[(2, 1, 1)], **settings)
+    for places in (positions, multimodal.continued(deltas, 4, 1), positions.long()):
+        angles = places[0, :, [0, 1, 2, 0]].double() * torch.tensor([1.0, 0.1, 0.01, 0.001])
+        assert (rope.at(places).sin[0].double() - angles.sin()).abs().max() < 1e-6
 
 
 def test_each_row_of_a_beam_continues_its_prompt():

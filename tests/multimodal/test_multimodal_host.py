@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -126,6 +127,22 @@ def test_one_graph_for_compile(name):
     compiled = torch.compile(made, fullgraph=True, backend="eager")
     for ours, theirs in zip(compiled(builder, settings, tensors=True), made(builder, settings, tensors=True), strict=True):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_two_compilations_over_four_lengths(name):
+    builder, settings = BUILDERS[name]
+    torch.compiler.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(builder, backend=counter, fullgraph=True)
+    for length in (0, 1, 4, 9):
+        longer = {
+            key: torch.nn.functional.pad(torch.tensor(value), (0, length)) if key in TENSORS else value
+            for key, value in settings.items()
+        }
+        for ours, theirs in zip(compiled(**longer), builder(**longer), strict=True):
+            assert torch.equal(ours, theirs)
+    assert counter.frame_count <= 2
 
 
 BAD = [

@@ -56,6 +56,18 @@ def test_grids_too_many_pass_it_unseen():
         multimodal.qwen2_vl_positions(prompt.types, image_grids=prompt.images, spatial_merge=1)
 
 
+def test_decoding_after_a_long_video_is_not_the_full_forward():
+    """A video of more frames than its longer side: text after it goes on at 2, decoding behind its last frame, at 6; kept so."""
+    prompt = prompt_of([[0, 2, 2, 2, 2, 2, 0]], videos=[(5, 1, 1)])
+    longer = prompt_of([[0, 2, 2, 2, 2, 2, 0, 0]], videos=[(5, 1, 1)])
+    whole, _ = oracle(*QWEN2, longer, vision=VISION)
+    assert whole[0, -2:].tolist() == [[2] * 3, [3] * 3]
+    _, their_deltas = oracle(*QWEN2, prompt, vision=VISION)
+    _, deltas = multimodal.qwen2_vl_positions(prompt.types, video_grids=prompt.videos, spatial_merge=1)
+    assert torch.equal(deltas, their_deltas)
+    assert multimodal.continued(deltas, 7, 1).tolist() == [[[6] * 3]]
+
+
 def test_seconds_as_numbers_and_as_a_tensor_differ():
     """The tenth frame at 0.9 seconds and 3 steps a second: 27 from Python numbers, 26 from a float32 tensor. Both are kept."""
     prompt = prompt_of([[2] * 11], videos=[(11, 1, 1)])
