@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ordinate.multimodal import BUILDERS
 MODELS = Path(transformers.__file__).parent / "models"
 
 
+@functools.cache
 def bodies(name):
     """Of every method of that name: its statements as text, and the directories that have it."""
     found = defaultdict(set)

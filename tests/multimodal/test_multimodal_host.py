@@ -129,7 +129,7 @@ def test_one_graph_for_compile(name):
         assert torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", ["qwen2_vl", "qwen3_omni", "minicpm_v"])
 def test_two_compilations_over_four_lengths(name):
     builder, settings = BUILDERS[name]
     torch.compiler.reset()
