@@ -232,6 +232,7 @@ NO_EXAMPLE = {
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}
 TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows", "convert_layout", "detect_layout", "resize_table"}
 TENSORS |= {"resize_bias_table", "resample_rows", "compare_frequencies", "query_factors"}
+TENSORS |= {builder.__name__ for builder in ordinate.multimodal.BUILDERS.values()} | {"continued", "patch_positions", "lay_out"}
 
 
 def _definitions() -> list[Any]:

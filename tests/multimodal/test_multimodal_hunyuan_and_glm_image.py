@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from prompts import draw_prompt, grids_tensor, require_equal, transformers_class, whole_item
+from prompts import Prompt, draw_prompt, grids_tensor, require_equal, transformers_class, whole_item
 
 from ordinate import multimodal
 
@@ -54,6 +54,15 @@ def test_hunyuan_vl_numbers_images_through_the_batch():
     assert torch.equal(both[0], alone[0])
     assert both[1, :, 2].tolist() == [0, 1, 1, 3]
     assert alone[0, :, 2].tolist() == [0, 0, 0, 3]
+
+
+def test_hunyuan_vl_decodes_behind_the_largest_number():
+    """Rows of one image of two tokens: the fifth image's number is larger than any place in its row."""
+    prompt = Prompt(torch.ones(5, 2, dtype=torch.int64), torch.ones(5, 2, dtype=torch.int64), [(1, 2, 2)] * 5)
+    want = hunyuan(prompt, axes=3)
+    assert want[1].tolist() == [0, 0, 1, 2, 3]
+    got = multimodal.hunyuan_vl_positions(prompt.types, image_grids=prompt.images, spatial_merge=2, axes=3, mask=prompt.mask)
+    require_equal(got, want)
 
 
 @pytest.mark.parametrize(
