@@ -5,14 +5,15 @@ import importlib
 import warnings
 
 import torch
+from reading_gemma4 import GEMMA4
 from reading_kin import KIN
 from reading_sizes import FULLY
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN}
-NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
+MODELS = {**FULLY, **KIN, **GEMMA4}
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4)  # types that never had the old spelling
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
@@ -20,9 +21,11 @@ FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe",
 FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
 CLASSES |= {
+    "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
     "granite4_vision_text": "Granite4VisionTextModel",

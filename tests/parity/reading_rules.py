@@ -1,8 +1,7 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
-from reading_kin import KIN
 from reading_models import MODELS, PER_TYPE, SINUSOIDS
-from reading_sizes import LONGEST, TRAINED
+from reading_sizes import FULLY, LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
 BASE, LOCAL_BASE = 123456.7, 7654.3
@@ -48,6 +47,8 @@ SHARES |= {
 SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
+# Heads of two widths: transformers stops with an error, see test_read_where_transformers_stops.
+NOT_LONGROPE = tuple(name for name, sizes in MODELS.items() if "global_head_dim" in sizes)
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
 OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
@@ -65,16 +66,17 @@ def rules_of(model_type):
         kind = rule["rope_type"]
         allowed = kind in FEWER.get(model_type, (kind,))
         allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
-        allowed &= model_type not in KIN or name in SAMPLE
+        allowed &= kind != "longrope" or model_type not in NOT_LONGROPE
+        allowed &= model_type in FULLY or name in SAMPLE
         if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
             yield name
 
 
 def _filled(model_type, name):
     """The rule with lists of the right length and what its type needs beside it."""
-    rule = dict(RULES[name])
-    head = MODELS[model_type].get("head_dim") or 48
-    pairs = int((32 if "qk_rope_head_dim" in MODELS[model_type] else head) * SHARES.get(model_type, 1.0)) // 2
+    rule, sizes = dict(RULES[name]), MODELS[model_type]
+    head = sizes.get("head_dim") or 48
+    pairs = int((32 if "qk_rope_head_dim" in sizes else head) * SHARES.get(model_type, 1.0)) // 2
     if "short_factor" in rule:
         rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
     if model_type == "ministral3":

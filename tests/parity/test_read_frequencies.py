@@ -6,7 +6,18 @@ import pytest
 import torch
 from reading_compare import FAR, NEAR, compare_all
 from reading_models import MODELS, NEW_ONLY, PER_TYPE, SINUSOIDS, config_of, plan_of
-from reading_rules import FEWER, NOT_PROPORTIONAL, RULES, SHARES, TRAINED, new_spelling, old_spelling, plain_spelling, rules_of
+from reading_rules import (
+    FEWER,
+    NOT_LONGROPE,
+    NOT_PROPORTIONAL,
+    RULES,
+    SHARES,
+    TRAINED,
+    new_spelling,
+    old_spelling,
+    plain_spelling,
+    rules_of,
+)
 
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
@@ -77,7 +88,9 @@ def test_every_rule_is_there_for_every_type():
     counted = {model_type: {RULES[name]["rope_type"] for name in rules_of(model_type)} for model_type in MODELS}
     kinds = {rule["rope_type"] for rule in RULES.values()}
     assert kinds == {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
-    assert all(found == kinds for model_type, found in counted.items() if model_type not in {*FEWER, *NOT_PROPORTIONAL})
+    assert all(
+        found == kinds for model_type, found in counted.items() if model_type not in {*FEWER, *NOT_PROPORTIONAL, *NOT_LONGROPE}
+    )
 
 
 @pytest.mark.parametrize("model_type", FEWER)

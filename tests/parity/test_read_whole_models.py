@@ -97,7 +97,7 @@ def test_attention(model_type, near):
     pairs = [
         (attention(plan, index, *at_angles_of_0(config, layer)), layer.heard.out) for index, layer in enumerate(layers) if layer
     ]
-    ours, theirs = (torch.cat(outputs, dim=1) for outputs in zip(*pairs, strict=True))
+    ours, theirs = (torch.cat([out.flatten() for out in outputs]) for outputs in zip(*pairs, strict=True))
     assert theirs.abs().max() > 1.0
     near(f"{model_type}, {len(layers)} layers", ours, theirs, BOUND)
 

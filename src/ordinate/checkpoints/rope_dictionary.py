@@ -74,7 +74,9 @@ class RopeKeys:
     ntk_alpha: bool = False
 
 
-def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
+def read_rope(
+    fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int, full_width: int | None = None
+) -> dict[str, RopeSettings]:
     """Read the settings of every layer type, also of those that no layer has: they are checked all the same.
 
     Args:
@@ -83,6 +85,7 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         turning: types of the layers that turn.
         max_length: longest sequence declared.
         width: of what turns before a partial factor, usually head_dim.
+        full_width: the same of layers that see everything, where they have a width of their own.
 
     Returns:
         Settings by layer type; faults are in ``fields``.
@@ -96,7 +99,7 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
     declared, name = _dictionary(fields)
     if not declared and keys.absent is not None:
         fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
-        declared = keys.absent
+        declared = {key: value for key, value in keys.absent.items() if not isinstance(value, Mapping) or key in turning}
     labels = list(dict.fromkeys([*turning, *((FULL, SLIDING) if keys.per_type or not turning else ())]))
     nested = [key for key in declared if key.endswith("_attention")]
     if nested:
@@ -114,7 +117,8 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         _refuse_flat(fields, flat, keys, labels, name)
         nothing = fields.part(name, {})
         parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
-    return {label: _settings(fields, part, keys, label, max_length, width) for label, part in parts.items()}
+    widths = {label: full_width if full_width and label == FULL else width for label in parts}
+    return {label: _settings(fields, part, keys, label, max_length, widths[label]) for label, part in parts.items()}
 
 
 def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:

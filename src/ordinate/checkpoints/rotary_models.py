@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
-from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
+from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
+from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
 
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
-
-WIDEST_HEAD = 2**16
 
 
 def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = None) -> StackPlan:
@@ -44,14 +43,25 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
     shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
-    settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
+    wide = full_head(fields, shapes, head_dim) if kind.wide_heads else None
+    settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width, full_width=wide)
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
     if kind.normed_after:
         became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
         fields.note("model_type", fields.model_type, became)
+    if kind.beside:
+        fields.note("model_type", fields.model_type, kind.beside)
     schemes = {
-        label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
+        label: _rope(
+            fields,
+            kind,
+            setting,
+            layout=layout,
+            head_dim=wide if wide and label == FULL else head_dim,
+            start=start,
+            width=wide if wide and label == FULL else width,
+        )
         for label, setting in settings.items()
     }
     scale = _softmax_scale(fields, kind, head_dim)

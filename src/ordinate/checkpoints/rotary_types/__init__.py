@@ -6,6 +6,7 @@ Layout, arithmetic and slice are in no configuration, but for a few keys. The te
 from __future__ import annotations
 
 from ordinate.checkpoints.rotary_types.encoders import ENCODERS
+from ordinate.checkpoints.rotary_types.gemma4 import GEMMA4
 from ordinate.checkpoints.rotary_types.hybrids import HYBRIDS
 from ordinate.checkpoints.rotary_types.latent import LATENT
 from ordinate.checkpoints.rotary_types.nope import NOPE
@@ -16,6 +17,7 @@ from ordinate.checkpoints.rotary_types.slices import SLICES
 from ordinate.checkpoints.rotary_types.windows import WINDOWS
 
 _ROWS: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **NOPE, **LATENT, **HYBRIDS, **ENCODERS}
+_ROWS |= GEMMA4
 ROTARY_TYPES: dict[str, RotaryType] = {name: sized(name, kind) for name, kind in _ROWS.items()}
 
 __all__ = ["ROTARY_TYPES", "RotaryType"]

@@ -39,6 +39,8 @@ class RotaryType:
         query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
+        wide_heads: whether layers that see everything have heads of another width, ``global_head_dim`` (Gemma 4).
+        beside: what the model does with positions beside the plan, for the record.
     """
 
     layout: Layout = "half"
@@ -58,3 +60,5 @@ class RotaryType:
     query_scale: bool = False
     declares_reach: bool = False
     normed_after: bool = False
+    wide_heads: bool = False
+    beside: str = ""
