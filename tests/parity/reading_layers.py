@@ -1,6 +1,7 @@
 """Settings by which some layers differ from others, as configurations of each model type write them."""
 
 import reading_gemma4
+import reading_text
 from reading_models import MODELS
 from reading_sizes import TRAINED
 
@@ -91,7 +92,7 @@ CHANGES = {
     "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
-CHANGES |= reading_gemma4.CHANGES
+CHANGES |= {**reading_gemma4.CHANGES, **reading_text.CHANGES}
 # Left out of a configuration altogether.
 WITHOUT = {
     "mistral": ["sliding_window"],
@@ -134,7 +135,7 @@ WITHOUT = {
     "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
-WITHOUT |= reading_gemma4.WITHOUT
+WITHOUT |= {**reading_gemma4.WITHOUT, **reading_text.WITHOUT}
 
 
 def settings():

@@ -8,12 +8,15 @@ import torch
 from reading_gemma4 import GEMMA4
 from reading_kin import KIN
 from reading_sizes import FULLY
+from reading_text import TEXT
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN, **GEMMA4}
+MODELS = {**FULLY, **KIN, **GEMMA4, **TEXT}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4)  # types that never had the old spelling
+NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
+QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
@@ -37,7 +40,7 @@ NAMES = {
     "codegen": "CodeGenRotaryEmbedding",
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "cohere2_moe")  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -48,6 +51,8 @@ IN_HALVES = (
     "youtu",
     "sarvam_mla",
     "glm4_moe_lite",
+    "mistral4",
+    "longcat_flash",
 )  # pairs go in as neighbours and come out as halves
 COMPLEX = ("llama4_text", "deepseek_v2")
 

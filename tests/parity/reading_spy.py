@@ -88,6 +88,11 @@ def heard_in(model, *inputs, **named):
 
 def attentions_of(model):
     """Give the attention modules of a model's layers, by number; layers that do not attend have none."""
+    if model.config.model_type == "longcat_flash":
+        return {2 * layer + part: module for layer, both in enumerate(model.layers) for part, module in enumerate(both.self_attn)}
+    if model.config.model_type == "hrm_text":  # by run: the lower stack's cycles, then the upper stack
+        stacks = [*[model.L_module] * model.config.L_cycles, model.H_module] * model.config.H_cycles
+        return dict(enumerate(layer.self_attn for stack in stacks for layer in stack.layers))
     return {
         int(re.search(r"\d+", name)[0]): module
         for name, module in model.named_modules()

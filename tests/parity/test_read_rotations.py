@@ -11,7 +11,7 @@ import functools
 
 import pytest
 import torch
-from reading_models import COMPLEX, IN_HALVES, MODELS, SINUSOIDS, file_of, plan_of
+from reading_models import COMPLEX, IN_HALVES, MODELS, QUERY_SCALED, SINUSOIDS, file_of, plan_of
 from reading_rules import new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
@@ -40,7 +40,7 @@ CASES = [
 @functools.cache
 def model_of(model_type, setting):
     values = SETTINGS[setting](model_type, "default")
-    if model_type == "ministral3":
+    if model_type in QUERY_SCALED:
         values["rope_parameters"] = {
             **new_spelling(model_type, "yarn, attention factor")["rope_parameters"],
             "original_max_position_embeddings": 8,

@@ -5,7 +5,7 @@ import torch
 from reading_gemma4 import GEMMA4
 from reading_models import config_of, plan_of
 from reading_rules import new_spelling
-from reading_spy import TOKENS, heard_in, lively, model_from
+from reading_spy import TOKENS, heard_in, lively, model_from, run
 from transformers.integrations.heterogeneity.configuration_utils import AmbiguousGlobalPerLayerAttributeError
 
 
@@ -29,4 +29,13 @@ def test_gemma4s_window_of_both_directions_has_two_widths(model_type):
     assert heard.window == 5
     assert torch.equal(heard.mask[0, 0] == 0, distance <= 5)
     with pytest.raises(ValueError, match="use_bidirectional_attention: cannot be honoured: needed 'vision', got 'all'"):
+        plan_of(values)
+
+
+@pytest.mark.parametrize("kind", ["default", "proportional"])
+def test_mistral4_turns_more_than_its_slice_under_rules_without_a_share(kind):
+    values = new_spelling("mistral4", kind)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        run(values)
+    with pytest.raises(ValueError, match=r"rope_type: needed one of yarn, .*, got .*; mistral4 accepts no other"):
         plan_of(values)

@@ -53,6 +53,7 @@ class RopeKeys:
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        repeated_share: the share of the head that turns, where the type repeats it inside the dictionary: no other is allowed.
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
     """
 
@@ -71,6 +72,7 @@ class RopeKeys:
     scales_softmax: bool = False
     query_scale: bool = False
     partial_count: bool = False
+    repeated_share: float | None = None
     ntk_alpha: bool = False
 
 
@@ -222,6 +224,12 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
     declared = part.has("partial_rotary_factor") or fields.has("partial_rotary_factor")
     if not keys.partial and not declared:
+        return 1.0
+    if keys.repeated_share is not None:
+        told = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", also=also)
+        if told != keys.repeated_share:
+            wanted = "qk_rope_head_dim / (qk_nope_head_dim + qk_rope_head_dim)"
+            part.fault("partial_rotary_factor", f"needed {wanted} = {keys.repeated_share}, got {told}")
         return 1.0
     if keys.partial_count and fields.has("rotary_dim") and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width

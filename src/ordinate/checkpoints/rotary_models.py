@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
 from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
-from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
+from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
@@ -36,7 +37,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         >>> stack.layers[1].scheme.base
         1000000.0
     """
-    n_layers = fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
+    n_layers = _count(fields, kind)
     max_length = fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
@@ -44,7 +45,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
     wide = full_head(fields, shapes, head_dim) if kind.wide_heads else None
-    settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width, full_width=wide)
+    settings = read_rope(fields, _rope_keys(kind, head_dim, width), labels, max_length=max_length, width=width, full_width=wide)
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
     if kind.normed_after:
@@ -72,6 +73,17 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     )
 
 
+def _count(fields: Fields, kind: RotaryType) -> int:
+    if kind.count is not None:
+        return kind.count(fields)
+    return fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
+
+
+def _rope_keys(kind: RotaryType, head_dim: int, width: int) -> RopeKeys:
+    """Mistral 4 repeats the latent head's share among the settings."""
+    return replace(kind.rope, repeated_share=width / head_dim) if kind.rope.repeated_share is not None else kind.rope
+
+
 def _spelled(kind: RotaryType, key: str) -> tuple[str, ...]:
     return (key, kind.sizes[key]) if key in kind.sizes else (key,)
 
@@ -84,6 +96,11 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         _repeated(fields, "qk_head_dim", still + turns, "width of a head {}")
         if "head_dim" not in kind.idle:
             _repeated(fields, "head_dim", turns, "what turns of a head {}")
+        absent = turns if fields.has("head_dim") else kind.defaults.get("head_dim", turns)
+        if absent != turns:
+            fields.fault(
+                "head_dim", f"needed {turns}, as qk_rope_head_dim, got nothing, which {fields.model_type} takes for {absent}"
+            )
         return still + turns, still, turns
     if kind.head == "declared" and (
         fields.has(*_spelled(kind, "head_dim")) or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.layer_kinds import Policy, all_alike
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 
@@ -40,6 +41,7 @@ class RotaryType:
         declares_reach: whether an encoder's window is declared for one direction, not both together.
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
         wide_heads: whether layers that see everything have heads of another width, ``global_head_dim`` (Gemma 4).
+        count: how many attentions there are, where that is not the number of layers.
         beside: what the model does with positions beside the plan, for the record.
     """
 
@@ -61,4 +63,5 @@ class RotaryType:
     declares_reach: bool = False
     normed_after: bool = False
     wide_heads: bool = False
+    count: Callable[[Fields], int] | None = None
     beside: str = ""
