@@ -14,8 +14,9 @@ from transformers import AutoConfig, AutoModel
 from ordinate.checkpoints import read
 
 MODELS = {**FULLY, **KIN, **GEMMA4, **TEXT}
-NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4)  # types that never had the old spelling
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
 NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
+OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
 QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
@@ -24,10 +25,13 @@ FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe",
 FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
 FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
 CLASSES |= {
+    "mllama_text_model": "MllamaTextModel",
+    "unlimited_ocr_text": "UnlimitedOcrTextModel",
     "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",

@@ -35,6 +35,8 @@ SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "
 SLICE_ONLY = {"mistral4": ("linear", "dynamic", "yarn", "longrope", "llama3")}
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
+FEWER |= {"recurrent_gemma": ("default",), "phimoe": ("default",)}
+PLAIN_ONLY = tuple(name for name, kinds in FEWER.items() if kinds == ("default",))
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
 SHARES |= {
     "glm": 0.25,
@@ -46,7 +48,7 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
-SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
+SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
 # Heads of two widths: transformers stops with an error, see test_read_where_transformers_stops.

@@ -47,7 +47,7 @@ def test_a_longer_table_of_sinusoids(model_type):
 
 @pytest.mark.parametrize("name", ["default", "linear"])
 @pytest.mark.parametrize(
-    "model_type", [name for name, sizes in MODELS.items() if "head_dim" in sizes and name not in ("phi3", "longcat_flash")]
+    "model_type", [name for name, sizes in MODELS.items() if "head_dim" in sizes and name not in (*FEWER, "longcat_flash")]
 )
 def test_heads_without_a_declared_width(model_type, name):
     """The type's default, or the width divided among the heads."""

@@ -18,7 +18,14 @@ from ordinate import attend
 from ordinate.checkpoints import read
 
 SETTINGS = settings()
-DIVIDING = ("falcon", "helium", "moshi", "kyutai_speech_to_text", "mimi")  # 1 / root, not a power
+DIVIDING = (
+    "falcon",
+    "helium",
+    "moshi",
+    "kyutai_speech_to_text",
+    "mimi",
+    "openai_privacy_filter",
+)  # 1 / root, not a power, or two fourth roots
 
 
 def seen_in(mask):
@@ -62,7 +69,7 @@ def compare(name, plan):
         if layer.heard.window is not None:
             assert planned.window == layer.heard.window
     kinds = config.to_dict().get("layer_types")
-    assert kinds is None or [planned.kind for planned in stack.layers] == kinds
+    assert kinds is None or [planned.kind for planned in stack.layers] == [kind for kind in kinds if kind != "mlp"]
 
 
 @pytest.mark.parametrize("name", SETTINGS)

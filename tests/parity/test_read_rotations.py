@@ -12,7 +12,7 @@ import functools
 import pytest
 import torch
 from reading_models import COMPLEX, IN_HALVES, MODELS, QUERY_SCALED, SINUSOIDS, file_of, plan_of
-from reading_rules import new_spelling, plain_spelling
+from reading_rules import PLAIN_ONLY, new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
 from ordinate.checkpoints.built import query_factors
@@ -33,7 +33,7 @@ CASES = [
     for model_type in MODELS
     for setting in SETTINGS
     for dtype in (torch.float32, torch.bfloat16)
-    if setting == "plain" or model_type not in SINUSOIDS
+    if setting == "plain" or model_type not in PLAIN_ONLY
 ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from reading_gemma4 import GEMMA4
-from reading_models import config_of, plan_of
+from reading_models import config_of, plan_of, rotary_of
 from reading_rules import new_spelling
 from reading_spy import TOKENS, heard_in, lively, model_from, run
 from transformers.integrations.heterogeneity.configuration_utils import AmbiguousGlobalPerLayerAttributeError
@@ -37,5 +37,20 @@ def test_mistral4_turns_more_than_its_slice_under_rules_without_a_share(kind):
     values = new_spelling("mistral4", kind)
     with pytest.raises(RuntimeError, match="must match the size"):
         run(values)
-    with pytest.raises(ValueError, match=r"rope_type: needed one of yarn, .*, got .*; mistral4 accepts no other"):
+    with pytest.raises(ValueError, match=r"rope_type: needed one of yarn, .*, got .*; the code would turn more than"):
+        plan_of(values)
+
+
+def test_phimoe_never_comes_to_the_long_factors():
+    """Its module makes its frequencies anew without the length, which longrope takes for a short one; the magnitude does change."""
+    values = new_spelling("phimoe", "longrope, factor")
+    values["rope_parameters"] |= {"short_mscale": 1.25, "long_mscale": 1.5}
+    module, width = rotary_of(config_of(values)), 32
+    powers = torch.tensor([123456.7 ** (-2 * pair / width) for pair in range(width // 2)], dtype=torch.float64)
+    short = powers / torch.tensor(values["rope_parameters"]["short_factor"], dtype=torch.float64)
+    for place, magnitude in ((500, 1.25), (5000, 1.5)):
+        cos, sin = (made[0, 0, : width // 2] for made in module(torch.zeros(1), torch.tensor([[place]])))
+        assert ((cos.double() / magnitude - (place * short).cos()).abs() < 1e-3).all()
+        assert ((sin.double() / magnitude - (place * short).sin()).abs() < 1e-3).all()
+    with pytest.raises(ValueError, match="rope_type: needed one of default, got 'longrope'; transformers never comes to the long"):
         plan_of(values)

@@ -162,6 +162,26 @@ def repeated(cycle: Sequence[str]) -> Pattern:
     return lambda _, n_layers: [cycle[layer % len(cycle)] for layer in range(n_layers)]
 
 
+def zamba2(fields: Fields, n_layers: int) -> list[str]:
+    """Give the types of Zamba2's 54 layers; another number must be listed.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> zamba2(Fields({}, source="mapping", model_type="zamba2"), 54).count("hybrid")
+        9
+    """
+    usual = [LINEAR, *[*[LINEAR] * 5, HYBRID] * 7, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
+    if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual) and not fields.faults:
+        fields.fault("layers_block_type", f"needed for {n_layers} layers, got nothing, which stands for {len(usual)}")
+    return usual if n_layers == len(usual) else [HYBRID] * n_layers
+
+
 def only_with(key: str, value: object, policy: Policy) -> Policy:
     """Say that layers turn only if a key has a value; otherwise none does (NoPE).
 

@@ -49,7 +49,8 @@ class RopeKeys:
         local_partial: the same for sliding layers, where they have a share of their own.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
-        scaled: layer types that a flat ``rope_scaling`` reaches.
+        reasons: why a rule is not accepted, where the type's name says too little.
+        scaled: layer types that a flat ``rope_scaling`` reaches; None if it reaches all.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
@@ -68,7 +69,8 @@ class RopeKeys:
     local_partial: float | None = None
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
-    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
+    reasons: Mapping[str, str] | None = None
+    scaled: tuple[str, ...] | None = None
     scales_softmax: bool = False
     query_scale: bool = False
     partial_count: bool = False
@@ -118,7 +120,9 @@ def read_rope(
         flat = fields.part(name, declared)
         _refuse_flat(fields, flat, keys, labels, name)
         nothing = fields.part(name, {})
-        parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
+        parts = {
+            label: flat if name == DICTIONARIES[0] or keys.scaled is None or label in keys.scaled else nothing for label in labels
+        }
     widths = {label: full_width if full_width and label == FULL else width for label in parts}
     return {label: _settings(fields, part, keys, label, max_length, widths[label]) for label, part in parts.items()}
 
@@ -209,7 +213,8 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     def read(value: Any) -> tuple[str, str]:
         name = aliases.get(value, value) if isinstance(value, str) else value
         taken, lacking = known(name)
-        return taken, lacking and f"{lacking}; {part.model_type} accepts no other"
+        why = (keys.reasons or {}).get(name, f"{part.model_type} accepts no other")
+        return taken, lacking and f"{lacking}; {why}"
 
     if part.has("rope_type", "type"):
         return part.take(("rope_type", "type"), read, "rule {}")

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
-from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.layer_sources import CROSS
+from ordinate.checkpoints.plan import LayerPlan, PositionIds, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
+
+LENGTH = whole(least=1)
 
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
@@ -38,14 +41,18 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         1000000.0
     """
     n_layers = _count(fields, kind)
-    max_length = fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
+    max_length = (
+        None if kind.endless else fields.take(_spelled(kind, "max_position_embeddings"), LENGTH, "longest sequence {}", needed=True)
+    )
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
     shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
     wide = full_head(fields, shapes, head_dim) if kind.wide_heads else None
-    settings = read_rope(fields, _rope_keys(kind, head_dim, width), labels, max_length=max_length, width=width, full_width=wide)
+    settings = read_rope(
+        fields, _rope_keys(kind, head_dim, width), labels, max_length=max_length or 1, width=width, full_width=wide
+    )
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
     if kind.normed_after:
@@ -69,7 +76,13 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     query_scale = _query_scale(fields, kind, settings)
     layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
     return StackPlan(
-        name="decoder" if kind.causal else "encoder", causal=causal, max_length=max_length, input=None, layers=tuple(layers)
+        name="decoder" if kind.causal else "encoder",
+        causal=causal,
+        max_length=max_length,
+        input=None,
+        layers=tuple(layers),
+        position_ids=PositionIds(counted_from=kind.counted_from),
+        cross_attention=LayerPlan(scheme=None, softmax_scale=scale, kind=CROSS) if kind.crosses else None,
     )
 
 
@@ -109,13 +122,14 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         return head_dim, 0, head_dim
     n_heads = fields.size(_spelled(kind, "num_attention_heads"), "{} heads", most=WIDEST_HEAD)
     hidden = fields.size(_spelled(kind, "hidden_size"), "width {}, divided among the heads")
+    hidden *= 1 + (kind.head == "doubled")
     head_dim = max(hidden // n_heads, 1)
     if not fields.faults and hidden % n_heads:
         fields.fault("hidden_size", f"needed a multiple of the {n_heads} heads, got {hidden}")
     if not fields.faults and head_dim > WIDEST_HEAD:
         fields.fault("hidden_size", f"needed heads of at most {WIDEST_HEAD} entries, got {hidden} / {n_heads}")
-    if kind.head == "divided":
-        _repeated(fields, "head_dim", head_dim, "width of a head {}, as hidden_size / heads")
+    if kind.head in ("divided", "doubled"):
+        _repeated(fields, "head_dim", head_dim, "width of a head {}, as the width / heads")
     return head_dim, 0, head_dim
 
 
@@ -185,6 +199,8 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
         case "attention_multiplier":
             usual = float(head_dim**-0.5)
             return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
+        case "half_head":
+            return float((head_dim / 2) ** -0.5)
         case "one":
             return 1.0
         case _:

@@ -17,7 +17,8 @@ ROPE = RopeKeys(
     local_base=1e4,
     per_type=True,
     absent={"sliding_attention": LOCAL, "full_attention": QUARTER},
-    types=tuple(name for name in TYPES if name != "longrope"),  # transformers makes no such configuration of heads of two widths
+    types=tuple(name for name in TYPES if name != "longrope"),
+    reasons={"longrope": "transformers makes no such configuration of heads of two widths"},
 )
 SIZES = {"max_position_embeddings": 131072, "head_dim": 256, "global_head_dim": 512}
 GEMMA4_TEXT = RotaryType(

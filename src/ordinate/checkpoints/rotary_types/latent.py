@@ -62,7 +62,8 @@ LATENT: dict[str, RotaryType] = {
             query_scale=True,
             repeated_share=0.5,
             absent=MISTRAL4,
-            types=("yarn", "linear", "dynamic", "longrope", "llama3"),  # the others turn more than the slice holds
+            types=("yarn", "linear", "dynamic", "longrope", "llama3"),
+            reasons=dict.fromkeys(("default", "proportional"), "the code would turn more than the slice holds"),
         ),
         defaults={"max_position_embeddings": 1048576, "qk_nope_head_dim": 64, "qk_rope_head_dim": 64},
         idle=("head_dim",),

@@ -28,12 +28,14 @@ SIZES = {
     "llama": USUAL,
     "llama4_text": (48, 40, 5120),
     "mistral": USUAL,
+    "mllama_text_model": (40, 32, 4096),
     "modernbert": (22, 12, 768),
     "muse_glimmer_text": (52, 32, 6656),
     "muse_spark_text": (62, 128, 8192),
     "persimmon": (36, 64, 4096),
     "qwen2": USUAL,
     "qwen3": USUAL,
+    "unlimited_ocr_text": (12, 10, 1280),
 }
 
 
