@@ -132,6 +132,8 @@ def _layer(layer: LayerPlan) -> str:
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if layer.window is not None:
         parts.append(f"window {layer.window}")
+    if layer.window_back is not None:
+        parts.append(f"of which {layer.window_back} back")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
     if layer.query_scale is not None:

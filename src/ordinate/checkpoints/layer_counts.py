@@ -44,9 +44,13 @@ def of_cycles(fields: Fields) -> int:
     high = fields.take(("H_cycles",), whole(least=1, most=100), "{} cycles of the upper stack", default=2)
     low = fields.take(("L_cycles",), whole(least=1, most=100), "{} cycles of the lower stack in each of them", default=3)
     runs = high * (low + 1)
-    if fields.has("num_layers_per_stack"):  # saved configurations count all runs beside it
-        return _repeated(fields, runs * fields.size(("num_layers_per_stack",), "{} layers a stack", most=MOST_LAYERS // runs + 1))
-    return runs * fields.size(("num_hidden_layers",), "{} layers a stack", most=MOST_LAYERS // runs + 1)
+    saved = fields.has("num_layers_per_stack")  # saved configurations count all runs beside it
+    key = "num_layers_per_stack" if saved else "num_hidden_layers"
+    count = runs * fields.size((key,), "{} layers a stack", most=MOST_LAYERS)
+    if count > MOST_LAYERS:
+        fields.fault(key, f"needed at most {MOST_LAYERS} attentions in {runs} runs, got {count}")
+        return 1
+    return _repeated(fields, count) if saved else count
 
 
 def _repeated(fields: Fields, count: int) -> int:

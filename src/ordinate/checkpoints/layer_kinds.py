@@ -20,6 +20,7 @@ class LayerKind:
     attends: bool = True
     turns: bool = True
     window: int | None = None
+    window_back: int | None = None
     chunk: int | None = None
 
 
@@ -58,7 +59,7 @@ def windowed(*, default: int | None = None, switch: bool = False, inclusive: boo
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, window_back=None, chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:

@@ -233,6 +233,7 @@ def _layer(
         scheme=schemes[shape.kind] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
         window=shape.window,
+        window_back=shape.window_back,
         chunk=shape.chunk,
         query_scale=query_scale if grows else None,
         kind=shape.kind,
