@@ -19,7 +19,8 @@ def two_of_each(fields: Fields) -> int:
         >>> two_of_each(Fields({"num_layers": 3}, source="mapping", model_type="longcat_flash"))
         6
     """
-    if not fields.has("num_layers") and fields.has("num_hidden_layers"):
+    if not fields.has("num_layers"):
+        fields.used.add("num_layers")
         count = fields.size(("num_hidden_layers",), "{} attentions, two a layer", most=MOST_LAYERS)
         if not fields.faults and count % 2:
             fields.fault("num_hidden_layers", f"needed an even number, two attentions a layer, got {count}")

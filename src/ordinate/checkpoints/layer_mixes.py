@@ -178,7 +178,7 @@ def zamba2(fields: Fields, n_layers: int) -> list[str]:
     """
     usual = [LINEAR, *[*[LINEAR] * 5, HYBRID] * 7, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
     if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual) and not fields.faults:
-        fields.fault("layers_block_type", f"needed for {n_layers} layers, got nothing, which stands for {len(usual)}")
+        fields.fault("layers_block_type", f"needed, got nothing, which stands for {len(usual)} layers, not {n_layers}")
     return usual if n_layers == len(usual) else [HYBRID] * n_layers
 
 

@@ -213,7 +213,7 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     def read(value: Any) -> tuple[str, str]:
         name = aliases.get(value, value) if isinstance(value, str) else value
         taken, lacking = known(name)
-        why = (keys.reasons or {}).get(name, f"{part.model_type} accepts no other")
+        why = (keys.reasons or {}).get(str(name), f"{part.model_type} accepts no other")
         return taken, lacking and f"{lacking}; {why}"
 
     if part.has("rope_type", "type"):

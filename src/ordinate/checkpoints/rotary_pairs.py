@@ -53,8 +53,8 @@ def _part(fields: Fields, path: tuple[str, ...], kind: RotaryType) -> StackPlan:
     for key in path:
         part.used.add(key)
         value = part.values.get(key)
-        if value is not None and not isinstance(value, Mapping):
-            part.fault(key, f"needed a dictionary, got {short(value)}")
+        if not isinstance(value, Mapping):
+            part.fault(key, "needed, got nothing" if value is None else f"needed a dictionary, got {short(value)}")
         inner = part.part(key, value if isinstance(value, Mapping) else {})
         inner.used.add("model_type")
         if part is not fields:
