@@ -177,8 +177,9 @@ def zamba2(fields: Fields, n_layers: int) -> list[str]:
         9
     """
     usual = [LINEAR, *[*[LINEAR] * 5, HYBRID] * 7, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
-    if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual) and not fields.faults:
-        fields.fault("layers_block_type", f"needed, got nothing, which stands for {len(usual)} layers, not {n_layers}")
+    if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual):
+        counted = "" if fields.faults else f", which stands for {len(usual)} layers, not {n_layers}"
+        fields.fault("layers_block_type", f"needed, got nothing{counted}")
     return usual if n_layers == len(usual) else [HYBRID] * n_layers
 
 

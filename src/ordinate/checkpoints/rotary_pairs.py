@@ -49,12 +49,13 @@ def _t5gemma2(fields: Fields) -> Stacks:
 
 def _part(fields: Fields, path: tuple[str, ...], kind: RotaryType) -> StackPlan:
     """Read the configuration that stands at a path of keys; what it leaves out is the type's default."""
-    part = fields
+    part, there = fields, True
     for key in path:
         part.used.add(key)
         value = part.values.get(key)
-        if not isinstance(value, Mapping):
+        if there and not isinstance(value, Mapping):
             part.fault(key, "needed, got nothing" if value is None else f"needed a dictionary, got {short(value)}")
+        there = isinstance(value, Mapping)
         inner = part.part(key, value if isinstance(value, Mapping) else {})
         inner.used.add("model_type")
         if part is not fields:
