@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.checkpoints.kinds import short
+from ordinate.checkpoints.layer_sources import CROSS
 from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
@@ -128,7 +129,7 @@ def _counting(stack: StackPlan) -> str:
 
 def _layer(layer: LayerPlan) -> str:
     if not layer.attends:
-        return f"no attention, {layer.kind}"
+        return f"no attention to the stack itself, {layer.kind}" if layer.kind == CROSS else f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if layer.window is not None:
         parts.append(f"window {layer.window}")
