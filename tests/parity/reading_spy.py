@@ -118,7 +118,8 @@ def attentions_of(model):
         for name, module in model.named_modules()
         if not isinstance(module, torch.nn.ModuleList)
         and name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention", "temporal_block")
-        and not re.search("Lightning|Delta|RecurrentBlock|Vision|Perceiver", type(module).__name__)
+        and "vision_model" not in name
+        and not re.search("Lightning|Delta|RecurrentBlock", type(module).__name__)
     }
 
 
