@@ -140,8 +140,8 @@ def at_places(key: str, *, still: str, absent: str) -> Pattern:
         fields.used.add(key)
         if fields.values.get(key) is None:
             return [absent] * n_layers
-        places = fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend")
-        return [FULL if layer in set(places) else still for layer in range(n_layers)]
+        places = set(fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend"))
+        return [FULL if layer in places else still for layer in range(n_layers)]
 
     return read
 

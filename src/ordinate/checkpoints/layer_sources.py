@@ -25,8 +25,9 @@ def mllama(fields: Fields, n_layers: int) -> Kinds:
         [True, True, True, False, True]
     """
     key = "cross_attention_layers"
-    places = fields.take((key,), row_of(whole()), "layers that attend to pictures, not to text, and do not turn", default=USUAL)
-    return [LayerKind(kind=CROSS, attends=False, turns=False) if layer in set(places) else LayerKind() for layer in range(n_layers)]
+    listed = fields.take((key,), row_of(whole()), "layers that attend to pictures, not to text, and do not turn", default=USUAL)
+    places, crossing = set(listed), LayerKind(kind=CROSS, attends=False, turns=False)
+    return [crossing if layer in places else LayerKind() for layer in range(n_layers)]
 
 
 def reference(fields: Fields, n_layers: int) -> Kinds:

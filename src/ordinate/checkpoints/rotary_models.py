@@ -16,8 +16,6 @@ from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
 
-LENGTH = whole(least=1)
-
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
 
@@ -41,9 +39,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         1000000.0
     """
     n_layers = _count(fields, kind)
-    max_length = (
-        None if kind.endless else fields.take(_spelled(kind, "max_position_embeddings"), LENGTH, "longest sequence {}", needed=True)
-    )
+    max_length = _longest(fields, kind)
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
@@ -90,6 +86,12 @@ def _count(fields: Fields, kind: RotaryType) -> int:
     if kind.count is not None:
         return kind.count(fields)
     return fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
+
+
+def _longest(fields: Fields, kind: RotaryType) -> int | None:
+    if kind.endless:
+        return None
+    return fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
 
 
 def _rope_keys(kind: RotaryType, head_dim: int, width: int) -> RopeKeys:

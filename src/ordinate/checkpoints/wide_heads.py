@@ -11,7 +11,7 @@ from ordinate.checkpoints.layer_kinds import FULL, Kinds
 from ordinate.checkpoints.vocabulary import looks_positional
 
 KEY, BY_LAYER = "global_head_dim", "per_layer_config"
-WIDEST_HEAD = 2**16
+WIDEST_HEAD, LONGEST_NUMBER = 2**16, 9
 
 
 def full_head(fields: Fields, layers: Kinds, head_dim: int) -> int:
@@ -51,7 +51,7 @@ def full_head(fields: Fields, layers: Kinds, head_dim: int) -> int:
 def _by_number(fields: Fields) -> dict[int, Any]:
     """What is said of each layer; numbers are written as "5" or "05"."""
     given = fields.values[BY_LAYER]
-    if isinstance(given, Mapping) and all(str(key).isdecimal() for key in given):
+    if isinstance(given, Mapping) and all(str(key).isdecimal() and len(str(key)) <= LONGEST_NUMBER for key in given):
         return {int(key): value for key, value in given.items()}
     fields.fault(BY_LAYER, f"needed a dictionary by the layers' numbers, got {short(given)}")
     return {}
