@@ -7,13 +7,14 @@ import warnings
 import torch
 from reading_gemma4 import GEMMA4
 from reading_kin import KIN
+from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
 from reading_text import TEXT
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN, **GEMMA4, **TEXT}
+MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
 NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
 OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
@@ -24,6 +25,7 @@ FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granit
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
 FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
+FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
 FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
@@ -44,7 +46,7 @@ NAMES = {
     "codegen": "CodeGenRotaryEmbedding",
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2", "cohere2_moe")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "cohere2_moe", "glm4v_text")  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -107,7 +109,7 @@ def cos_sin(module, model_type, positions, label):
     if model_type in SINUSOIDS:
         sin, cos = module(x, positions[None])
         return cos[0], sin[0]
-    made = module(x, positions[None], *((label,) if model_type in PER_TYPE else ()))
+    made = module(x, theirs(positions), *((label,) if model_type in PER_TYPE else ()))
     if model_type in COMPLEX:
         return made.real[0], made.imag[0]
     cos, sin = made[0][0], made[1][0]

@@ -1,6 +1,7 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
 from reading_models import MODELS, PER_TYPE, QUERY_SCALED, SINUSOIDS
+from reading_multimodal import MULTIMODAL, sections_of
 from reading_sizes import FULLY, LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
@@ -30,6 +31,7 @@ RULES = {
     "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
 }
 # Types whose code is another's: one rule of each kind.
+SAMPLED = {*MODELS} - {*FULLY} - {"qwen2_vl_text", "qwen3_vl_text"}
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
 # Latent heads whose code turns more than the slice holds, but for rules that read a share.
 SLICE_ONLY = {"mistral4": ("linear", "dynamic", "yarn", "longrope", "llama3")}
@@ -48,6 +50,7 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
+SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
 SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
@@ -73,21 +76,30 @@ def rules_of(model_type):
         allowed &= kind in SLICE_ONLY.get(model_type, (kind,))
         allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
         allowed &= kind != "longrope" or model_type not in NOT_LONGROPE
-        allowed &= model_type in FULLY or name in SAMPLE
+        allowed &= model_type not in SAMPLED or name in SAMPLE
         if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
             yield name
 
 
 def _filled(model_type, name):
     """The rule with lists of the right length and what its type needs beside it."""
-    rule, sizes = dict(RULES[name]), MODELS[model_type]
-    head = sizes.get("head_dim") or 48
-    pairs = int((32 if "qk_rope_head_dim" in sizes else head) * SHARES.get(model_type, 1.0)) // 2
+    rule = dict(RULES[name])
+    head = _head(MODELS[model_type])
+    pairs = int(head * SHARES.get(model_type, 1.0)) // 2
     if "short_factor" in rule:
         rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
+    if model_type in MULTIMODAL:
+        rule["mrope_section"] = sections_of(model_type, head // 2 if rule["rope_type"] == "proportional" else pairs)
     if model_type in QUERY_SCALED:
         rule |= {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": TRAINED}
     return rule
+
+
+def _head(sizes):
+    """How many entries may turn."""
+    if "qk_rope_head_dim" in sizes:
+        return sizes["qk_rope_head_dim"]
+    return sizes.get("head_dim") or sizes.get("hidden_size", 192) // sizes.get("num_attention_heads", 4)
 
 
 def _sizes(model_type, name):

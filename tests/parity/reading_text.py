@@ -24,7 +24,7 @@ TEXT = {
 BLOCKS = [SLIDING, "mlp", FULL, "mlp", FULL, "mlp", SLIDING, "mlp"]
 HYBRIDS = [LINEAR, "hybrid", "hybrid", LINEAR, "hybrid", LINEAR, "hybrid", LINEAR]
 ZAMBA = {"n_mamba_heads": 4, "mamba_d_state": 8, "num_mem_blocks": 2, "layers_block_type": HYBRIDS, "chunk_size": 8}
-ZAMBA |= {"hidden_size": 96, "use_mem_rope": True}
+ZAMBA |= {"hidden_size": 96, "head_dim": 48, "use_mem_rope": True}
 NO_LENGTH = {key: value for key, value in DIVIDED.items() if key != "max_position_embeddings"}
 TEXT |= {
     "mllama_text_model": {**DIVIDED, "cross_attention_layers": [1, 4]},

@@ -10,7 +10,7 @@ from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, PositionIds, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
@@ -77,7 +77,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         max_length=max_length,
         input=None,
         layers=tuple(layers),
-        position_ids=PositionIds(counted_from=kind.counted_from),
+        position_ids=PositionIds(counted_from=kind.counted_from, axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
         cross_attention=LayerPlan(scheme=None, softmax_scale=scale, kind=CROSS) if kind.crosses else None,
     )
 
@@ -174,7 +174,7 @@ def _layout(fields: Fields, kind: RotaryType, stored: Layout | None) -> Layout:
 
 def _rope(
     fields: Fields, kind: RotaryType, setting: RopeSettings, *, layout: Layout, head_dim: int, start: int, width: int
-) -> RopePlan:
+) -> RopePlan | MultimodalRopePlan:
     whole_width = isinstance(setting.rule, Proportional)
     turning = width if whole_width else int(width * setting.partial)
     if kind.rotary_dim:
@@ -183,6 +183,18 @@ def _rope(
         _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
     if not fields.faults and (turning < 2 or turning % 2):
         fields.refuse(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
+    if kind.rope.sections is not None:
+        return MultimodalRopePlan(
+            head_dim=head_dim,
+            layout=layout,
+            sections=setting.sections,
+            order=kind.rope.sections.order,
+            base=setting.base,
+            rotary_dim=turning,
+            rotary_start=start,
+            scaling=setting.rule,
+            arithmetic=kind.arithmetic,
+        )
     return RopePlan(
         head_dim=head_dim,
         layout=layout,
@@ -190,6 +202,7 @@ def _rope(
         rotary_dim=turning,
         rotary_start=start,
         scaling=setting.rule,
+        sign=kind.sign,
         arithmetic=kind.arithmetic,
     )
 
@@ -224,7 +237,7 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
 
 def _layer(
     shape: LayerKind,
-    schemes: dict[str, RopePlan],
+    schemes: dict[str, RopePlan | MultimodalRopePlan],
     settings: dict[str, RopeSettings],
     scale: float,
     query_scale: QueryScale | None,

@@ -40,6 +40,7 @@ class RotaryType:
         says_layout: whether ``rope_interleave`` declares the layout.
         query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
+        sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
         wide_heads: whether layers that see everything have heads of another width, ``global_head_dim`` (Gemma 4).
         count: how many attentions there are, where that is not the number of layers.
@@ -65,6 +66,7 @@ class RotaryType:
     says_layout: bool = False
     query_scale: bool = False
     declares_reach: bool = False
+    sign: Literal[1, -1] = 1
     normed_after: bool = False
     wide_heads: bool = False
     count: Callable[[Fields], int] | None = None
