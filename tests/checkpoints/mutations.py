@@ -187,7 +187,11 @@ def is_small(stack: StackPlan) -> bool:
 SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
-OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+OF_TYPE: dict[str, dict[str, Any]] = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+# Types whose sizes stand in configurations inside.
+INSIDE = {"t5gemma": {"encoder": SIZES, "decoder": SIZES}, "t5gemma2": {"encoder": {"text_config": SIZES}, "decoder": SIZES}}
+OF_TYPE |= INSIDE
+FLAT_TYPES = tuple(name for name in MODEL_TYPES if name not in INSIDE)
 # Sections of the type's default need heads of a width.
 WIDE = {**SIZES, "hidden_size": 512}
 HALF_WIDE = {**SIZES, "hidden_size": 256}
@@ -196,6 +200,7 @@ OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
 OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
+ALSO |= {"zamba2": {**SIZES, "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"]}}
 ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}
 
 

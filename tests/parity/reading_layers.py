@@ -1,5 +1,7 @@
 """Settings by which some layers differ from others, as configurations of each model type write them."""
 
+import reading_gemma4
+import reading_text
 from reading_models import MODELS
 from reading_sizes import TRAINED
 
@@ -90,6 +92,7 @@ CHANGES = {
     "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
+CHANGES |= {**reading_gemma4.CHANGES, **reading_text.CHANGES}
 # Left out of a configuration altogether.
 WITHOUT = {
     "mistral": ["sliding_window"],
@@ -132,6 +135,7 @@ WITHOUT = {
     "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
+WITHOUT |= {**reading_gemma4.WITHOUT, **reading_text.WITHOUT}
 
 
 def settings():
@@ -150,6 +154,6 @@ def _all_settings():
 
 
 def _named(key, value):
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "rope_type" in value:
         return " ".join((value["rope_type"], *sorted(set(value) - set(YARN))))
-    return f"{key} listed" if isinstance(value, list) and value else f"{key}={value}"
+    return f"{key} listed" if isinstance(value, (dict, list)) and value else f"{key}={value}"

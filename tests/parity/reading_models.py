@@ -5,15 +5,20 @@ import importlib
 import warnings
 
 import torch
+from reading_gemma4 import GEMMA4
 from reading_kin import KIN
 from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
+from reading_text import TEXT
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN, **MULTIMODAL}
-NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
+MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT}
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
+NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
+OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
+QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
@@ -22,9 +27,14 @@ FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "d
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
+FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
 CLASSES |= {
+    "mllama_text_model": "MllamaTextModel",
+    "unlimited_ocr_text": "UnlimitedOcrTextModel",
+    "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
     "granite4_vision_text": "Granite4VisionTextModel",
@@ -36,7 +46,7 @@ NAMES = {
     "codegen": "CodeGenRotaryEmbedding",
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2", "glm4v_text")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "cohere2_moe", "glm4v_text")  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -47,6 +57,8 @@ IN_HALVES = (
     "youtu",
     "sarvam_mla",
     "glm4_moe_lite",
+    "mistral4",
+    "longcat_flash",
 )  # pairs go in as neighbours and come out as halves
 COMPLEX = ("llama4_text", "deepseek_v2")
 

@@ -1,9 +1,8 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
-from reading_kin import KIN
-from reading_models import MODELS, PER_TYPE, SINUSOIDS
+from reading_models import MODELS, PER_TYPE, QUERY_SCALED, SINUSOIDS
 from reading_multimodal import MULTIMODAL, sections_of
-from reading_sizes import LONGEST, TRAINED
+from reading_sizes import FULLY, LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
 BASE, LOCAL_BASE = 123456.7, 7654.3
@@ -32,10 +31,14 @@ RULES = {
     "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
 }
 # Types whose code is another's: one rule of each kind.
-SAMPLED = {*KIN, *MULTIMODAL} - {"qwen2_vl_text", "qwen3_vl_text"}
+SAMPLED = {*MODELS} - {*FULLY} - {"qwen2_vl_text", "qwen3_vl_text"}
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
+# Latent heads whose code turns more than the slice holds, but for rules that read a share.
+SLICE_ONLY = {"mistral4": ("linear", "dynamic", "yarn", "longrope", "llama3")}
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
+FEWER |= {"recurrent_gemma": ("default",), "phimoe": ("default",)}
+PLAIN_ONLY = tuple(name for name, kinds in FEWER.items() if kinds == ("default",))
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
 SHARES |= {
     "glm": 0.25,
@@ -48,9 +51,12 @@ SHARES |= {
     "laguna": 0.25,
 }
 SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
-SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
+SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
+# Heads of two widths: transformers stops with an error, see test_read_where_transformers_stops.
+NOT_LONGROPE = tuple(name for name, sizes in MODELS.items() if "global_head_dim" in sizes)
+NOT_ALL = (*FEWER, *NOT_PROPORTIONAL, *NOT_LONGROPE, *SLICE_ONLY)
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
 OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
@@ -67,7 +73,9 @@ def rules_of(model_type):
     for name, rule in RULES.items():
         kind = rule["rope_type"]
         allowed = kind in FEWER.get(model_type, (kind,))
+        allowed &= kind in SLICE_ONLY.get(model_type, (kind,))
         allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
+        allowed &= kind != "longrope" or model_type not in NOT_LONGROPE
         allowed &= model_type not in SAMPLED or name in SAMPLE
         if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
             yield name
@@ -82,7 +90,7 @@ def _filled(model_type, name):
         rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
     if model_type in MULTIMODAL:
         rule["mrope_section"] = sections_of(model_type, head // 2 if rule["rope_type"] == "proportional" else pairs)
-    if model_type == "ministral3":
+    if model_type in QUERY_SCALED:
         rule |= {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": TRAINED}
     return rule
 
@@ -133,3 +141,8 @@ def old_spelling(model_type, name):
 def plain_spelling(model_type, _name):
     """Sizes alone: base, rule and share are the type's defaults."""
     return {"model_type": model_type, **MODELS[model_type]}
+
+
+def first_rule(model_type):
+    """Give the name of the simplest rule that a model type can have."""
+    return next(iter(rules_of(model_type)))

@@ -11,10 +11,10 @@ import functools
 
 import pytest
 import torch
-from reading_models import COMPLEX, IN_HALVES, MODELS, SINUSOIDS, file_of, plan_of
+from reading_models import COMPLEX, IN_HALVES, MODELS, QUERY_SCALED, SINUSOIDS, file_of, plan_of
 from reading_multimodal import ours as as_ours
 from reading_multimodal import spread
-from reading_rules import new_spelling, plain_spelling
+from reading_rules import PLAIN_ONLY, new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
 from ordinate.checkpoints.built import query_factors
@@ -35,14 +35,14 @@ CASES = [
     for model_type in MODELS
     for setting in SETTINGS
     for dtype in (torch.float32, torch.bfloat16)
-    if setting == "plain" or model_type not in SINUSOIDS
+    if setting == "plain" or model_type not in PLAIN_ONLY
 ]
 
 
 @functools.cache
 def model_of(model_type, setting):
     values = SETTINGS[setting](model_type, "default")
-    if model_type == "ministral3":
+    if model_type in QUERY_SCALED:
         values["rope_parameters"] = {
             **new_spelling(model_type, "yarn, attention factor")["rope_parameters"],
             "original_max_position_embeddings": 8,

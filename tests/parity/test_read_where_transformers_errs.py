@@ -60,7 +60,8 @@ def test_yarns_truncate_is_ignored_by_layer_type_and_ours_reads_it(model_type, k
     values = new_spelling(model_type, "yarn, not truncated")
     plan, module = plan_of(values), rotary_of(config_of(values))
     base = BASE if kind == "full_attention" else LOCAL_BASE
-    rest = (base, plan.layers[0].scheme.rotary_dim, 32.0, TRAINED)
+    width = next(layer.scheme.rotary_dim for layer in plan.layers if layer.kind == kind)
+    rest = (base, width, 32.0, TRAINED)
     assert off_by(exact(plan, kind=kind), yarn(*rest, truncate=False)) < EXACT
     theirs, _ = frequencies(module, model_type, kind)
     assert off_by(theirs.tolist(), yarn(*rest, truncate=True)) < 1e-5

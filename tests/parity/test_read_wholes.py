@@ -17,7 +17,7 @@ IN_ORDER = [model_type for model_type in WHOLES if model_type not in WITH_COORDI
 
 # Code that makes positions of its own for the text model.
 OWN = re.compile(
-    r"get_rope_index|position_ids\[|position_ids=(?!position_ids)"
+    r"get_rope_index|position_ids\[|(?<!\w)position_ids=(?!position_ids)"
     r"|(?<![\w.])position_ids = (?!torch.arange\(|position_ids.unsqueeze\(0\)\n)"  # but for 0, 1, 2, ... after the cache
 )
 

@@ -188,7 +188,7 @@ class BuiltStack(nn.Module):
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
-            mask=mask,
+            mask=mask if plan.window_back is None else _hiding(mask, plan.window_back, q_positions, k_positions, q.device),
             extras=extras,
             scale=plan.softmax_scale,
             dropout=dropout,
@@ -259,6 +259,18 @@ def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
 
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
     return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
+
+
+def _hiding(
+    mask: torch.Tensor | None, reach: int, q_positions: Positions, k_positions: Positions, device: torch.device
+) -> torch.Tensor:
+    """A mask that also hides keys this far back, or farther."""
+    q_places, k_places = as_tensor(q_positions, device), as_tensor(k_positions, device)
+    seen = q_places[..., :, None] - k_places[..., None, :] < reach
+    seen = seen if seen.ndim == 2 else seen[:, None]
+    if mask is None:
+        return seen
+    return mask & seen if mask.dtype == torch.bool else mask.masked_fill(~seen, -torch.inf)
 
 
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ordinate.checkpoints.coordinates import shared_out, words
 from ordinate.checkpoints.kinds import short
+from ordinate.checkpoints.layer_sources import CROSS
 from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
@@ -140,12 +141,14 @@ def _counting(stack: StackPlan) -> str:
 
 def _layer(layer: LayerPlan) -> str:
     if not layer.attends:
-        return f"no attention, {layer.kind}"
+        return f"no attention to the stack itself, {layer.kind}" if layer.kind == CROSS else f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if isinstance(layer.scheme, MultimodalRopePlan):
         parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if layer.window is not None:
         parts.append(f"window {layer.window}")
+    if layer.window_back is not None:
+        parts.append(f"of which {layer.window_back} back")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
     if layer.grid_window is not None:

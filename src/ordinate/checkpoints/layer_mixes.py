@@ -143,8 +143,8 @@ def at_places(key: str, *, still: str, absent: str) -> Pattern:
         fields.used.add(key)
         if fields.values.get(key) is None:
             return [absent] * n_layers
-        places = fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend")
-        return [FULL if layer in set(places) else still for layer in range(n_layers)]
+        places = set(fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend"))
+        return [FULL if layer in places else still for layer in range(n_layers)]
 
     return read
 
@@ -163,6 +163,27 @@ def repeated(cycle: Sequence[str]) -> Pattern:
         ['conv', 'full_attention', 'conv']
     """
     return lambda _, n_layers: [cycle[layer % len(cycle)] for layer in range(n_layers)]
+
+
+def zamba2(fields: Fields, n_layers: int) -> list[str]:
+    """Give the types of Zamba2's 54 layers; another number must be listed.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> zamba2(Fields({}, source="mapping", model_type="zamba2"), 54).count("hybrid")
+        9
+    """
+    usual = [LINEAR, *[*[LINEAR] * 5, HYBRID] * 7, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
+    if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual):
+        counted = "" if fields.faults else f", which stands for {len(usual)} layers, not {n_layers}"
+        fields.fault("layers_block_type", f"needed, got nothing{counted}")
+    return usual if n_layers == len(usual) else [HYBRID] * n_layers
 
 
 def only_with(key: str, value: object, policy: Policy) -> Policy:

@@ -169,6 +169,7 @@ class LayerPlan:
         scheme: at queries, keys or scores; None for a layer without one (NoPE).
         softmax_scale: ``attend(scale=)``.
         window: ``attend(window=)``: keys this far from the query, or farther, are hidden.
+        window_back: the same of earlier keys alone, where less of those is seen than of later ones; ``BuiltStack.attend`` knows it.
         chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
@@ -181,6 +182,7 @@ class LayerPlan:
     scheme: AttentionPlan | None
     softmax_scale: float
     window: int | None = None
+    window_back: int | None = None
     chunk: int | None = None
     query_scale: QueryScale | None = None
     kind: str = "full_attention"

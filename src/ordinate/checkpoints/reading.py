@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, table_models
+from ordinate.checkpoints import bias_models, rotary_pairs, table_models
 from ordinate.checkpoints.axial_models import read_axial
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
@@ -23,7 +23,7 @@ from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
 BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
-OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
+OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))

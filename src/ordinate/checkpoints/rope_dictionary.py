@@ -52,10 +52,12 @@ class RopeKeys:
         most_partial: largest share; above 1 where several heads are turned as one.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
-        scaled: layer types that a flat ``rope_scaling`` reaches.
+        reasons: why a rule is not accepted, where the type's name says too little.
+        scaled: layer types that a flat ``rope_scaling`` reaches; None if it reaches all.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        repeated_share: the share of the head that turns, where the type repeats it inside the dictionary: no other is allowed.
         sections: how pairs are shared out among coordinates; None if a token has one.
         nested: whether the dictionary must be there, with a base for every layer type that turns (Cohere Compass).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
@@ -73,16 +75,20 @@ class RopeKeys:
     most_partial: float = 1.0
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
-    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
+    reasons: Mapping[str, str] | None = None
+    scaled: tuple[str, ...] | None = None
     scales_softmax: bool = False
     query_scale: bool = False
     partial_count: bool = False
+    repeated_share: float | None = None
     ntk_alpha: bool = False
     sections: SectionKeys | None = None
     nested: bool = False
 
 
-def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
+def read_rope(
+    fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int, full_width: int | None = None
+) -> dict[str, RopeSettings]:
     """Read the settings of every layer type, also of those that no layer has: they are checked all the same.
 
     Args:
@@ -91,6 +97,7 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         turning: types of the layers that turn.
         max_length: longest sequence declared.
         width: of what turns before a partial factor, usually head_dim.
+        full_width: the same of layers that see everything, where they have a width of their own.
 
     Returns:
         Settings by layer type; faults are in ``fields``.
@@ -104,7 +111,7 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
     declared, name = _dictionary(fields)
     if not declared and keys.absent is not None:
         fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
-        declared = keys.absent
+        declared = {key: value for key, value in keys.absent.items() if not isinstance(value, Mapping) or key in turning}
     labels = list(dict.fromkeys([*turning, *((FULL, SLIDING) if keys.per_type or not turning else ())]))
     nested = [key for key in declared if key.endswith("_attention")]
     if nested:
@@ -121,8 +128,11 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         flat = fields.part(name, declared)
         _refuse_flat(fields, flat, keys, labels, name)
         nothing = fields.part(name, {})
-        parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
-    return {label: _settings(fields, part, keys, label, max_length, width) for label, part in parts.items()}
+        parts = {
+            label: flat if name == DICTIONARIES[0] or keys.scaled is None or label in keys.scaled else nothing for label in labels
+        }
+    widths = {label: full_width if full_width and label == FULL else width for label in parts}
+    return {label: _settings(fields, part, keys, label, max_length, widths[label]) for label, part in parts.items()}
 
 
 def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:
@@ -213,7 +223,8 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     def read(value: Any) -> tuple[str, str]:
         name = aliases.get(value, value) if isinstance(value, str) else value
         taken, lacking = known(name)
-        return taken, lacking and f"{lacking}; {part.model_type} accepts no other"
+        why = (keys.reasons or {}).get(str(name), f"{part.model_type} accepts no other")
+        return taken, lacking and f"{lacking}; {why}"
 
     if part.has("rope_type", "type"):
         return part.take(("rope_type", "type"), read, "rule {}")
@@ -228,6 +239,12 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     also: list[Place] = [(fields, key) for key in keys.partial or ("partial_rotary_factor",)]
     declared = part.has("partial_rotary_factor") or fields.has("partial_rotary_factor")
     if not keys.partial and not declared:
+        return 1.0
+    if keys.repeated_share is not None:
+        told = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", also=also)
+        if told != keys.repeated_share:
+            wanted = "qk_rope_head_dim / (qk_nope_head_dim + qk_rope_head_dim)"
+            part.fault("partial_rotary_factor", f"needed {wanted} = {keys.repeated_share}, got {told}")
         return 1.0
     if keys.partial_count and fields.has("rotary_dim") and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
-from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
+from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
+from ordinate.checkpoints.layer_sources import CROSS
 from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, QueryScale, RopePlan, StackPlan
-from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
+from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
+from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
 
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
-
-WIDEST_HEAD = 2**16
 
 
 def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = None) -> StackPlan:
@@ -37,21 +38,34 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         >>> stack.layers[1].scheme.base
         1000000.0
     """
-    n_layers = fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
-    max_length = fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
+    n_layers = _count(fields, kind)
+    max_length = _longest(fields, kind)
     head_dim, start, width = _head(fields, kind)
     shapes = kind.layers(fields, n_layers)
     causal = not (kind.bidirectional and fields.take(("use_bidirectional_attention",), flag, "looks both ways: {}")) and kind.causal
     shapes = shapes if causal or kind.declares_reach else both_ways(shapes)
     labels = [shape.kind for shape in shapes if shape.turns]
-    settings = read_rope(fields, kind.rope, labels, max_length=max_length, width=width)
+    wide = full_head(fields, shapes, head_dim) if kind.wide_heads else None
+    settings = read_rope(
+        fields, _rope_keys(kind, head_dim, width), labels, max_length=max_length or 1, width=width, full_width=wide
+    )
     _check_values(fields, kind)
     layout = _layout(fields, kind, layout)
     if kind.normed_after:
         became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
         fields.note("model_type", fields.model_type, became)
+    if kind.beside:
+        fields.note("model_type", fields.model_type, kind.beside)
     schemes = {
-        label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
+        label: _rope(
+            fields,
+            kind,
+            setting,
+            layout=layout,
+            head_dim=wide if wide and label == FULL else head_dim,
+            start=start,
+            width=wide if wide and label == FULL else width,
+        )
         for label, setting in settings.items()
     }
     scale = _softmax_scale(fields, kind, head_dim)
@@ -63,8 +77,26 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         max_length=max_length,
         input=None,
         layers=tuple(layers),
-        position_ids=PositionIds(axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
+        position_ids=PositionIds(counted_from=kind.counted_from, axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
+        cross_attention=LayerPlan(scheme=None, softmax_scale=scale, kind=CROSS) if kind.crosses else None,
     )
+
+
+def _count(fields: Fields, kind: RotaryType) -> int:
+    if kind.count is not None:
+        return kind.count(fields)
+    return fields.size(_spelled(kind, "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
+
+
+def _longest(fields: Fields, kind: RotaryType) -> int | None:
+    if kind.endless:
+        return None
+    return fields.take(_spelled(kind, "max_position_embeddings"), whole(least=1), "longest sequence {}", needed=True)
+
+
+def _rope_keys(kind: RotaryType, head_dim: int, width: int) -> RopeKeys:
+    """Mistral 4 repeats the latent head's share among the settings."""
+    return replace(kind.rope, repeated_share=width / head_dim) if kind.rope.repeated_share is not None else kind.rope
 
 
 def _spelled(kind: RotaryType, key: str) -> tuple[str, ...]:
@@ -79,6 +111,11 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         _repeated(fields, "qk_head_dim", still + turns, "width of a head {}")
         if "head_dim" not in kind.idle:
             _repeated(fields, "head_dim", turns, "what turns of a head {}")
+        absent = turns if fields.has("head_dim") else kind.defaults.get("head_dim", turns)
+        if absent != turns:
+            fields.fault(
+                "head_dim", f"needed {turns}, as qk_rope_head_dim, got nothing, which {fields.model_type} takes for {absent}"
+            )
         return still + turns, still, turns
     if kind.head == "declared" and (
         fields.has(*_spelled(kind, "head_dim")) or (fields.defaults.get("head_dim") and "head_dim" not in fields.values)
@@ -87,13 +124,14 @@ def _head(fields: Fields, kind: RotaryType) -> tuple[int, int, int]:
         return head_dim, 0, head_dim
     n_heads = fields.size(_spelled(kind, "num_attention_heads"), "{} heads", most=WIDEST_HEAD)
     hidden = fields.size(_spelled(kind, "hidden_size"), "width {}, divided among the heads")
+    hidden *= 1 + (kind.head == "doubled")
     head_dim = max(hidden // n_heads, 1)
     if not fields.faults and hidden % n_heads:
         fields.fault("hidden_size", f"needed a multiple of the {n_heads} heads, got {hidden}")
     if not fields.faults and head_dim > WIDEST_HEAD:
         fields.fault("hidden_size", f"needed heads of at most {WIDEST_HEAD} entries, got {hidden} / {n_heads}")
-    if kind.head == "divided":
-        _repeated(fields, "head_dim", head_dim, "width of a head {}, as hidden_size / heads")
+    if kind.head in ("divided", "doubled"):
+        _repeated(fields, "head_dim", head_dim, "width of a head {}, as the width / heads")
     return head_dim, 0, head_dim
 
 
@@ -176,6 +214,8 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
         case "attention_multiplier":
             usual = float(head_dim**-0.5)
             return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
+        case "half_head":
+            return float((head_dim / 2) ** -0.5)
         case "one":
             return 1.0
         case _:
@@ -208,6 +248,7 @@ def _layer(
         scheme=schemes[shape.kind] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
         window=shape.window,
+        window_back=shape.window_back,
         chunk=shape.chunk,
         query_scale=query_scale if grows else None,
         kind=shape.kind,

@@ -13,9 +13,13 @@ SIZES = {
     "aria_text": USUAL,
     "cohere2": (40, 64, 8192),
     "deepseek_v3": (61, 128, 7168),
+    "diffusion_gemma_text": (30, 8, 2304),
+    "embedding_gemma2_text": (24, 4, 512),
     "emu3_text_model": USUAL,
     "exaone4": USUAL,
     "gemma3_text": (26, 8, 2304),
+    "gemma4_text": (30, 8, 2304),
+    "gemma4_unified_text": (30, 8, 2304),
     "granite": USUAL,
     "granite4_vision_text": USUAL,
     "granite_docling_text": (28, 16, 1024),
@@ -24,12 +28,14 @@ SIZES = {
     "llama": USUAL,
     "llama4_text": (48, 40, 5120),
     "mistral": USUAL,
+    "mllama_text_model": (40, 32, 4096),
     "modernbert": (22, 12, 768),
     "muse_glimmer_text": (52, 32, 6656),
     "muse_spark_text": (62, 128, 8192),
     "persimmon": (36, 64, 4096),
     "qwen2": USUAL,
     "qwen3": USUAL,
+    "unlimited_ocr_text": (12, 10, 1280),
 }
 
 
