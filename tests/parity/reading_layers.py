@@ -90,6 +90,7 @@ CHANGES = {
     "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
+CHANGES |= {"doge": [{"sliding_window": None}], "phi4_multimodal": [{"sliding_window": None}]}
 # Left out of a configuration altogether.
 WITHOUT = {
     "mistral": ["sliding_window"],
@@ -132,6 +133,7 @@ WITHOUT = {
     "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
+WITHOUT |= {"doge": ["sliding_window"], "phi4_multimodal": ["sliding_window"]}
 
 
 def settings():

@@ -32,8 +32,10 @@ RULES = {
 }
 # Types whose code is another's: one rule of each kind.
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
+LENGTHS = {"dbrx": "max_seq_len"}  # other spellings of the longest length
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
+FEWER |= {"phi4_multimodal": ("default", "longrope")}
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
 SHARES |= {
     "glm": 0.25,
@@ -45,12 +47,15 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
+SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
 SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
-NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
+NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon", "gpt_neox_japanese")
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
-OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
+OLD_SHARE = {"gpt_neox": "rotary_pct", "gpt_neox_japanese": "rotary_pct"}
+OLD_THETA = {"gpt_neox_japanese": "rotary_emb_base"}
+OLD_THETA |= {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
 OLD_LOCAL_THETA = {
     "gemma3_text": "rope_local_base_freq",
     "gemma3n_text": "rope_local_base_freq",
@@ -85,7 +90,11 @@ def _filled(model_type, name):
 def _sizes(model_type, name):
     """The model's sizes; the trained length of dynamic NTK is the longest one."""
     sizes = {"model_type": model_type, **MODELS[model_type]}
-    return {**sizes, "max_position_embeddings": TRAINED} if RULES[name]["rope_type"] == "dynamic" else sizes
+    if model_type == "dbrx":  # its code needs the base here, too
+        sizes["attn_config"] = {**sizes["attn_config"], "rope_theta": BASE}
+    return (
+        {**sizes, LENGTHS.get(model_type, "max_position_embeddings"): TRAINED} if RULES[name]["rope_type"] == "dynamic" else sizes
+    )
 
 
 def new_spelling(model_type, name):
@@ -114,7 +123,7 @@ def old_spelling(model_type, name):
     if model_type == "olmo3":
         values["rope_theta"] = 500000.0  # the one base that transformers gives to both layer types
     if model_type in SHARES and RULES[name]["rope_type"] != "proportional":
-        values["rotary_pct" if model_type == "gpt_neox" else "partial_rotary_factor"] = SHARES[model_type]
+        values[OLD_SHARE.get(model_type, "partial_rotary_factor")] = SHARES[model_type]
     return {**values, "rope_scaling": rule}
 
 

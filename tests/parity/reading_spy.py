@@ -43,6 +43,8 @@ _heard: list[Heard] = []
 def _spy(module, query, key, value, attention_mask, scaling, sliding_window=None, **rest):
     eager = sys.modules[type(module).__module__].eager_attention_forward
     out, weights = eager(module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest)
+    if type(module).__name__ == "DogeAttention":  # adds to the scores what the values say; what is hidden has the least number
+        attention_mask = attention_mask.masked_fill(attention_mask > -1e30, 0.0)
     _heard.append(Heard(query, key, value, attention_mask, scaling, sliding_window, out.transpose(1, 2)))
     return out, weights
 
@@ -55,6 +57,8 @@ def listen(module, **inputs):
     """Call an attention module and give what it hands on to its attention function."""
     if type(module).__name__ == "FalconAttention":
         return _listen_to_falcon(module, **inputs)
+    if type(module).__name__ == "GPTNeoXJapaneseAttention":
+        return _listen_to_japanese(module, **inputs)
     _heard.clear()
     with torch.no_grad():
         module(**inputs)
@@ -78,6 +82,24 @@ def _listen_to_falcon(module, **inputs):
     return Heard(*turned, value, inputs["attention_mask"], 1.0 / math.sqrt(module.head_dim), None, out)
 
 
+def _listen_to_japanese(module, **inputs):
+    """Its attention is a method of the module, which takes turned queries and keys."""
+    heard, attend = [], module._attn
+
+    def spy(query, key, value, mask):
+        out, weights = attend(query, key, value, mask)
+        heard.append(Heard(query, key, value, mask, 1.0 / module.norm_factor, None, out))
+        return out, weights
+
+    module._attn = spy
+    try:
+        with torch.no_grad():
+            module(**inputs)
+    finally:
+        del module._attn
+    return heard[0]
+
+
 def heard_in(model, *inputs, **named):
     """Run a model whose attention is "spy" and give what its layers handed on, one after another."""
     _heard.clear()
@@ -93,7 +115,7 @@ def attentions_of(model):
         for name, module in model.named_modules()
         if not isinstance(module, torch.nn.ModuleList)
         and name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention")
-        and not re.search("Lightning|Delta", type(module).__name__)
+        and not re.search("Lightning|Delta|Multimodal(Vision|Audio)|MultiheadAttention", type(module).__name__)
     }
 
 

@@ -6,7 +6,18 @@ import pytest
 import torch
 from reading_compare import FAR, NEAR, compare_all
 from reading_models import MODELS, NEW_ONLY, PER_TYPE, SINUSOIDS, config_of, plan_of
-from reading_rules import FEWER, NOT_PROPORTIONAL, RULES, SHARES, TRAINED, new_spelling, old_spelling, plain_spelling, rules_of
+from reading_rules import (
+    FEWER,
+    LENGTHS,
+    NOT_PROPORTIONAL,
+    RULES,
+    SHARES,
+    TRAINED,
+    new_spelling,
+    old_spelling,
+    plain_spelling,
+    rules_of,
+)
 
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
@@ -35,7 +46,9 @@ def test_a_longer_table_of_sinusoids(model_type):
 
 
 @pytest.mark.parametrize("name", ["default", "linear"])
-@pytest.mark.parametrize("model_type", [name for name, sizes in MODELS.items() if "head_dim" in sizes and name != "phi3"])
+@pytest.mark.parametrize(
+    "model_type", [name for name, sizes in MODELS.items() if "head_dim" in sizes and not name.startswith("phi")]
+)
 def test_heads_without_a_declared_width(model_type, name):
     """The type's default, or the width divided among the heads."""
     values = new_spelling(model_type, name)
@@ -46,10 +59,10 @@ def test_heads_without_a_declared_width(model_type, name):
 
 
 # What a configuration may leave out, with sizes that the type's defaults fit; read under a rule that needs them.
-LEFT_OUT = [(model_type, "dynamic", ("max_position_embeddings",), {}) for model_type in MODELS if model_type not in FEWER]
+LEFT_OUT = [(name, "dynamic", (LENGTHS.get(name, "max_position_embeddings"),), {}) for name in MODELS if name not in FEWER]
 LEFT_OUT += [(model_type, "default", ("rotary_dim",), {"n_embd": 512}) for model_type in SINUSOIDS]
 LEFT_OUT += [(model_type, "default", ("qk_rope_head_dim",), {}) for model_type in ("deepseek_v2", "deepseek_v3")]
-LEFT_OUT += [("phi3", "longrope", ("original_max_position_embeddings",), {})]
+LEFT_OUT += [(name, "longrope", ("original_max_position_embeddings",), {}) for name in ("phi3", "phi4_multimodal")]
 
 
 @pytest.mark.parametrize(("model_type", "name", "keys", "sizes"), LEFT_OUT, ids=lambda value: str(value))

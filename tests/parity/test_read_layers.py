@@ -18,7 +18,7 @@ from ordinate import attend
 from ordinate.checkpoints import read
 
 SETTINGS = settings()
-DIVIDING = ("falcon", "helium", "moshi", "kyutai_speech_to_text", "mimi")  # 1 / root, not a power
+DIVIDING = ("gpt_neox_japanese", "falcon", "helium", "moshi", "kyutai_speech_to_text", "mimi")  # 1 / root, not a power
 
 
 def seen_in(mask):

@@ -25,7 +25,7 @@ LATENT_START = 16
 SETTINGS = {
     "plain": plain_spelling,
     "magnitude": lambda model_type, _: new_spelling(
-        model_type, "longrope, attention factor" if model_type == "phi3" else "yarn, attention factor"
+        model_type, "longrope, attention factor" if model_type in ("phi3", "phi4_multimodal") else "yarn, attention factor"
     ),
 }
 CASES = [

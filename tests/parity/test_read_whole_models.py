@@ -39,7 +39,7 @@ RULES = {
 
 
 def model_of(model_type):
-    """Values, and layers with what went in and came out; attention sinks of GPT-OSS are taken away."""
+    """Values, and layers with what went in and came out; GPT-OSS's sinks and what Doge's values add are taken away."""
     values = new_spelling(model_type, RULES[model_type]) if model_type in RULES else plain_spelling(model_type, "default")
     if model_type == "ministral3":
         values["rope_parameters"]["original_max_position_embeddings"] = 8  # so that 40 tokens have five factors
@@ -47,6 +47,8 @@ def model_of(model_type):
     for layer in filter(None, layers):
         if getattr(layer.module, "sinks", None) is not None:
             torch.nn.init.constant_(layer.module.sinks, -torch.inf)
+        if model_type == "doge":
+            torch.nn.init.zeros_(layer.module.A)
     return values, config, [layer and layer._replace(heard=listen(layer.module, **layer.inputs)) for layer in layers]
 
 

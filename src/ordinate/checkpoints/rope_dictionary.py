@@ -8,6 +8,7 @@ from typing import Any
 
 from ordinate.checkpoints.fields import Fields, Place
 from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
+from ordinate.checkpoints.recording import check_leftovers
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
 from ordinate.scaling import Rule
 
@@ -54,6 +55,7 @@ class RopeKeys:
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
+        theta_part: another dictionary that may have the base, beside this one (DBRX).
     """
 
     theta: tuple[str, ...] = ("rope_theta",)
@@ -72,6 +74,7 @@ class RopeKeys:
     query_scale: bool = False
     partial_count: bool = False
     ntk_alpha: bool = False
+    theta_part: str | None = None
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -114,7 +117,21 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         _refuse_flat(fields, flat, keys, labels, name)
         nothing = fields.part(name, {})
         parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
-    return {label: _settings(fields, part, keys, label, max_length, width) for label, part in parts.items()}
+    beside = _part_beside(fields, keys)
+    return {label: _settings(fields, part, keys, label, max_length, width, beside) for label, part in parts.items()}
+
+
+def _part_beside(fields: Fields, keys: RopeKeys) -> list[Place]:
+    """The base's place in another dictionary, if the model type has one."""
+    if keys.theta_part is None:
+        return []
+    value = fields.values.get(keys.theta_part)
+    if value is not None and not isinstance(value, Mapping):
+        fields.fault(keys.theta_part, f"needed a dictionary or null, got {short(value)}")
+    part = fields.part(keys.theta_part, value if isinstance(value, Mapping) else {})
+    part.used.add("rope_theta")
+    check_leftovers(part)
+    return [(part, "rope_theta")]
 
 
 def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:
@@ -153,10 +170,12 @@ def _refuse_flat(fields: Fields, flat: Fields, keys: RopeKeys, labels: Sequence[
         fields.fault(name, f"needed one dictionary for each layer type, {listed(labels)}, got a flat one")
 
 
-def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_length: int, width: int) -> RopeSettings:
+def _settings(
+    fields: Fields, part: Fields, keys: RopeKeys, label: str, max_length: int, width: int, beside: list[Place]
+) -> RopeSettings:
     local = label == "sliding_attention" and keys.local_base is not None
     spellings = keys.local_theta if local and keys.local_theta else keys.theta
-    also: list[Place] = [(fields, key) for key in spellings]
+    also: list[Place] = [*((fields, key) for key in spellings), *beside]
     default = keys.local_base if local else keys.base
     whom = "" if keys.local_base is None else f" of {label.replace('_', ' ')}"
     if not keys.theta and part.has("rope_theta"):
@@ -168,7 +187,7 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         base = part.take(("rope_theta",), of_base, became, default=default, also=also)
     else:
         part.used.add("rope_theta")
-        base = fields.take(spellings, of_base, became, default=default)
+        base = fields.take(spellings, of_base, became, default=default, also=beside)
     kind = _kind(part, keys)
     if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
         kind = "ntk"

@@ -11,11 +11,13 @@ from ordinate.checkpoints.rotary_types.latent import LATENT
 from ordinate.checkpoints.rotary_types.nope import NOPE
 from ordinate.checkpoints.rotary_types.plain import PLAIN
 from ordinate.checkpoints.rotary_types.record import RotaryType
+from ordinate.checkpoints.rotary_types.singular import SINGULAR
 from ordinate.checkpoints.rotary_types.sizes import sized
 from ordinate.checkpoints.rotary_types.slices import SLICES
 from ordinate.checkpoints.rotary_types.windows import WINDOWS
 
 _ROWS: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **NOPE, **LATENT, **HYBRIDS, **ENCODERS}
+_ROWS |= SINGULAR
 ROTARY_TYPES: dict[str, RotaryType] = {name: sized(name, kind) for name, kind in _ROWS.items()}
 
 __all__ = ["ROTARY_TYPES", "RotaryType"]
