@@ -209,7 +209,9 @@ NO_EXAMPLE = {
     "Parts": "made by build()",
     "SchemeRow": "a row of the table of schemes",
     **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
-    **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
+    **dict.fromkeys(
+        ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
+    ),
     "Entry": "made by read()",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",

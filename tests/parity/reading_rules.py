@@ -1,7 +1,7 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
 from reading_kin import KIN
-from reading_models import MODELS, PER_TYPE, SINUSOIDS
+from reading_models import LABELS, MODELS, PER_TYPE, SINUSOIDS
 from reading_sizes import LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
@@ -47,6 +47,7 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
+SHARES |= {"zaya": 0.25, "minimax_m3_vl_text": 0.25, "step3p5": 0.25}
 SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
 SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
@@ -90,6 +91,8 @@ def _filled(model_type, name):
 def _sizes(model_type, name):
     """The model's sizes; the trained length of dynamic NTK is the longest one."""
     sizes = {"model_type": model_type, **MODELS[model_type]}
+    if model_type == "minimax_m3_vl_text":  # its code reads the share alone
+        sizes["rotary_dim"] = 48 if RULES[name]["rope_type"] == "proportional" else int(48 * SHARES[model_type])
     if model_type == "dbrx":  # its code needs the base here, too
         sizes["attn_config"] = {**sizes["attn_config"], "rope_theta": BASE}
     return (
@@ -106,7 +109,8 @@ def new_spelling(model_type, name):
         rule.setdefault("partial_rotary_factor", SHARES[model_type])
     rope = {"rope_theta": BASE, **rule}
     if model_type in PER_TYPE:
-        rope = {"full_attention": rope, "sliding_attention": {**rope, "rope_theta": LOCAL_BASE}}
+        full, sliding = LABELS.get(model_type, ("full_attention", "sliding_attention"))
+        rope = {full: rope, sliding: {**rope, "rope_theta": LOCAL_BASE}}
     return {**_sizes(model_type, name), "rope_parameters": rope}
 
 

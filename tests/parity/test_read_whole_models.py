@@ -57,6 +57,8 @@ def at_angles_of_0(config, layer):
     inputs["position_embeddings"] = stillness(inputs["position_embeddings"], config.model_type)
     if config.model_type == "ministral3":
         inputs["position_ids"] = torch.zeros_like(inputs["position_ids"])
+    if "attention_scaling" in inputs:
+        inputs["attention_scaling"] = None
     tuned = getattr(module, "attn_temperature_tuning", False)
     module.attn_temperature_tuning = False
     still = listen(module, **inputs)

@@ -10,7 +10,7 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
@@ -200,14 +200,16 @@ class BuiltStack(nn.Module):
         if rule is None:
             return q
         factors = query_factors(rule, positions, device=q.device)
+        if isinstance(rule, PowerScale):
+            return (q.float() * factors).to(q.dtype) if q.dtype != torch.float64 else q * factors
         return (q * (factors.to(q.dtype) if rule.rounded else factors)).to(q.dtype)
 
 
-def query_factors(rule: QueryScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
-    """Give 1 + strength log(1 + floor((position + first) / length)).
+def query_factors(rule: QueryScale | PowerScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
+    """Give 1 + strength log(1 + floor((position + first) / length)), or ((position + first) / length + 1)^exponent.
 
     Args:
-        rule: strength, length and first.
+        rule: its numbers.
         positions: where the queries are.
         device: where a range's result is made.
 
@@ -223,6 +225,9 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
                 [1.0693]])
     """
     place = as_tensor(positions, device)
+    if isinstance(rule, PowerScale):
+        factors = torch.exp(rule.exponent * torch.log1p((place.float() + rule.first) / rule.length))  # as Beam computes it
+        return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
     steps = ((place.double() + rule.first) / rule.length).floor().float()
     growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
     factors = 1.0 + rule.strength * growth

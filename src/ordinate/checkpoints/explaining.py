@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -135,12 +135,17 @@ def _layer(layer: LayerPlan) -> str:
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
     if layer.query_scale is not None:
-        scale = layer.query_scale
-        place = f"(p + {scale.first})" if scale.first else "p"
-        parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
+        parts.append(_query_scale(layer.query_scale))
     if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
+
+
+def _query_scale(scale: QueryScale | PowerScale) -> str:
+    place = f"(p + {scale.first})" if scale.first else "p"
+    if isinstance(scale, PowerScale):
+        return f"queries x ({place} / {scale.length} + 1)^{scale.exponent:g}"
+    return f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))"
 
 
 def _scheme(plan: Any) -> str:

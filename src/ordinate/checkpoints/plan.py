@@ -123,6 +123,21 @@ class QueryScale:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PowerScale:
+    """Queries are multiplied by ((position + first) / length + 1)^exponent, in float32, and rounded to their dtype.
+
+    Attributes:
+        exponent: of the growth.
+        length: positions below it change little.
+        first: what is added to the position.
+    """
+
+    exponent: float
+    length: int
+    first: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerPlan:
     """What one layer's attention does with positions.
 
@@ -140,7 +155,7 @@ class LayerPlan:
     softmax_scale: float
     window: int | None = None
     chunk: int | None = None
-    query_scale: QueryScale | None = None
+    query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
     attends: bool = True
 

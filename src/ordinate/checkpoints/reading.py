@@ -107,6 +107,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     check_leftovers(fields)
     if prefix:
         _check_around(fields, values, source.name)
+    _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
 
 
@@ -189,6 +190,9 @@ def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
             fields.warnings.append(f"{key}: changes nothing beside text_config")
         else:
             fields.refuse(f"{printable(key)}: looks like a key of positions and is unknown beside text_config, got {short(value)}")
+
+
+def _note_other_parts(fields: Fields, values: Mapping[str, Any], name: str) -> None:
     for key in ("vision_config", "audio_config"):
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
-from ordinate.checkpoints.plan import LayerPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.scaling import Proportional, YaRN
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.rotation import Layout
 
 WIDEST_HEAD = 2**16
+BEAM = PowerScale(exponent=0.1, length=2048, first=1)
 
 
 def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = None) -> StackPlan:
@@ -50,10 +52,12 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     if kind.normed_after:
         became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
         fields.note("model_type", fields.model_type, became)
-    schemes = {
+    turned = {
         label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
         for label, setting in settings.items()
     }
+    schemes = {(label, True): scheme for label, scheme in turned.items()}
+    schemes |= {(label, False): replace(scheme, scaling=None) for label, scheme in turned.items()}
     scale = _softmax_scale(fields, kind, head_dim)
     query_scale = _query_scale(fields, kind, settings)
     layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
@@ -154,7 +158,8 @@ def _rope(
 def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
     match kind.scale:
         case "query_pre_attn_scalar":
-            return float(fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5") ** -0.5)
+            own = fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5", default=head_dim)
+            return float(own**-0.5)
         case "attention_multiplier":
             usual = float(head_dim**-0.5)
             return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
@@ -164,12 +169,14 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
             return float(head_dim**-0.5)
 
 
-def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSettings]) -> QueryScale | None:
-    """Ministral 3 scales the queries of all layers, Llama 4 those of layers without a rotation."""
+def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSettings]) -> QueryScale | PowerScale | None:
+    """Ministral 3 scales the queries of all layers, Llama 4 and Beam those of layers without a rotation."""
     if kind.rope.query_scale:
         setting = next(iter(settings.values()))
         return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0, rounded=True)
-    if not kind.query_scale:
+    if kind.query_scale == "power":
+        return BEAM
+    if kind.query_scale == "none":
         return None
     on = fields.take(("attn_temperature_tuning",), switch, "queries without rotation grow with the position: {}", default=True)
     strength = fields.take(("attn_scale",), ordinary(), "by {} times the logarithm", default=0.1)
@@ -179,15 +186,15 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
 
 def _layer(
     shape: LayerKind,
-    schemes: dict[str, RopePlan],
+    schemes: dict[tuple[str, bool], RopePlan],
     settings: dict[str, RopeSettings],
     scale: float,
-    query_scale: QueryScale | None,
+    query_scale: QueryScale | PowerScale | None,
 ) -> LayerPlan:
-    rule = settings[shape.kind].rule if shape.turns else None
+    rule = settings[shape.kind].rule if shape.turns and shape.scaled else None
     grows = query_scale is not None and shape.attends and (query_scale.first == 0 or not shape.turns)
     return LayerPlan(
-        scheme=schemes[shape.kind] if shape.turns else None,
+        scheme=schemes[shape.kind, shape.scaled] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
         window=shape.window,
         chunk=shape.chunk,
