@@ -106,7 +106,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     _check_causal(fields, stacks)
     check_leftovers(fields)
     if prefix:
-        _check_around(fields, values, source.name)
+        _check_around(fields, values)
     _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
 
@@ -179,7 +179,7 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
 
-def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
+def _check_around(fields: Fields, values: Mapping[str, Any]) -> None:
     """Keys beside text_config: the text model does not read them, so they must not say something else."""
     for key, value in values.items():
         if is_off(value) or not looks_positional(key):
