@@ -57,6 +57,27 @@ def beam(fields: Fields, n_layers: int) -> Kinds:
     return [replace(layer, turns=declared.get(layer.kind) is not None) for layer in layers]
 
 
+def muse_assistant(fields: Fields, n_layers: int) -> Kinds:
+    """Give the layers of Muse Glimmer's assistant: all see the window before and behind them, its farthest key included.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> muse_assistant(Fields({}, source="mapping", model_type="muse_glimmer_assistant"), 1)[0].window
+        2049
+    """
+    kinds = types_of(fields, n_layers, (FULL, SLIDING), default=[SLIDING] * n_layers)
+    reach = declared_window(fields, default=2048) if SLIDING in kinds else None
+    became = "keys are of the context, then of the block; queries of the block alone, at the last positions"
+    fields.note("model_type", fields.model_type, became)
+    return [LayerKind(kind=kind, window=reach + 1 if reach is not None and kind == SLIDING else None) for kind in kinds]
+
+
 def _lfm3_pattern(_: Fields, n_layers: int) -> list[str]:
     named = {0: SLIDING, 2: FULL}
     return [named.get(layer % 4, CONVOLUTION) if layer else CONVOLUTION for layer in range(n_layers)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ordinate.checkpoints.layer_kinds import windowed
-from ordinate.checkpoints.layer_singular import HYBRID, HYBRID_SLIDING, beam, doge, lfm3, minimax_m3, molmo2, zaya
+from ordinate.checkpoints.layer_singular import HYBRID, HYBRID_SLIDING, beam, doge, lfm3, minimax_m3, molmo2, muse_assistant, zaya
 from ordinate.checkpoints.layer_step import step_dictionary, step_layers
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
@@ -70,6 +70,13 @@ SINGULAR: dict[str, RotaryType] = {
             passed_over=("rope_type",),
         ),
         values={**ALONE, "partial_rotary_factor": ()},
+        defaults={"max_position_embeddings": 131072, "head_dim": 128},
+    ),
+    "muse_glimmer_assistant": RotaryType(
+        causal=False,
+        layers=muse_assistant,
+        rope=RopeKeys(base=500000.0),
+        declares_reach=True,
         defaults={"max_position_embeddings": 131072, "head_dim": 128},
     ),
     "molmo2_text": RotaryType(layers=molmo2, defaults={"max_position_embeddings": 36864, "head_dim": 128}),
