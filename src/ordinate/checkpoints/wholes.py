@@ -11,6 +11,7 @@ WHOLES: dict[str, str] = {
     "cohere2_vision": "cohere2",
     "deepseek_vl": "llama",
     "deepseek_vl_hybrid": "llama",
+    "dots3_note": "dots3_note_text",
     "emu3": "emu3_text_model",
     "exaone4_5": "exaone4",
     "fast_vlm": "qwen2",

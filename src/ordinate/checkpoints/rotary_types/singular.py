@@ -79,6 +79,13 @@ SINGULAR: dict[str, RotaryType] = {
         declares_reach=True,
         defaults={"max_position_embeddings": 131072, "head_dim": 128},
     ),
+    "dots3_note_audio_encoder": RotaryType(
+        causal=False,
+        head="divided",
+        rope=RopeKeys(partial=PARTIAL, default_partial=0.5),
+        values={"whisper_config": ()},
+        defaults={"max_position_embeddings": 6000},
+    ),
     "molmo2_text": RotaryType(layers=molmo2, defaults={"max_position_embeddings": 36864, "head_dim": 128}),
     "minimax_m3_vl_text": RotaryType(
         layers=minimax_m3,
