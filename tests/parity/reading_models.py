@@ -98,11 +98,14 @@ def rotary_of(config):
     return getattr(file, name or found[0])(config)
 
 
+OTHER_WAY = ("nanochat",)  # pairs turn by negative angles
+
+
 def frequencies(module, model_type, label):
     """Give inverse frequencies and magnitude of a layer type."""
     if model_type in PER_TYPE:
         return getattr(module, f"{label}_inv_freq"), getattr(module, f"{label}_attention_scaling")
-    return module.inv_freq, module.attention_scaling
+    return -module.inv_freq if model_type in OTHER_WAY else module.inv_freq, module.attention_scaling
 
 
 def cos_sin(module, model_type, positions, label):
@@ -118,4 +121,4 @@ def cos_sin(module, model_type, positions, label):
     if model_type in PAIRED:
         return cos[:, 0::2], sin[:, 0::2]
     pairs = frequencies(module, model_type, label)[0].numel()
-    return cos[:, :pairs], sin[:, :pairs]
+    return cos[:, :pairs], -sin[:, :pairs] if model_type in OTHER_WAY else sin[:, :pairs]

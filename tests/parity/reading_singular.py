@@ -33,6 +33,7 @@ SINGULAR = {
     },
     "gpt_neox_japanese": {**DIVIDED, "intermediate_multiple_size": 1},
     "doge": {**DECLARED, "sliding_window": 9},
+    "nanochat": DECLARED,
     "beam": {**DECLARED, **EXPERTS, "sliding_window": 9, "mlp_layer_types": ["dense"] * 8},
     "lfm3": {**DECLARED, "sliding_window": 9, "layer_types": CONVOLVED},
     "zaya": {**DECLARED, **EXPERTS, "head_dim": 48, "layer_types": HYBRIDS, "sliding_window": 9, "router_hidden_size": 16},

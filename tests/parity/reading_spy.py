@@ -136,7 +136,7 @@ def run(values, tokens=TOKENS):
     model = lively(model_from(config, eager))
     if ROTARY_TYPES[config.model_type].normed_after:  # so that what is handed on is what was turned
         for module in attentions_of(model).values():
-            module.query_layernorm = module.key_layernorm = torch.nn.Identity()
+            module.query_layernorm = module.key_layernorm = module.q_norm = module.k_norm = torch.nn.Identity()
     modules, inputs = attentions_of(model), {}
     handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
     tokens = tokens[..., None] if config.model_type == "csm" else tokens  # one number for each codebook

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ordinate.phases import Phases
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
+    from ordinate.schemes.rope import Sign
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
 
 IdsFrom = Literal["order", "mask", "tokens"]
@@ -52,6 +53,7 @@ class RopePlan:
     base: float
     rotary_dim: int
     rotary_start: int = 0
+    sign: Sign = 1
     scaling: Rule | None = None
     phases: Phases = "float32"
     arithmetic: Arithmetic = "input"

@@ -150,6 +150,7 @@ def _rope(
         base=setting.base,
         rotary_dim=turning,
         rotary_start=start,
+        sign=kind.sign,
         scaling=setting.rule,
         arithmetic=kind.arithmetic,
     )

@@ -11,6 +11,7 @@ from ordinate.checkpoints.rope_dictionary import RopeKeys
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
+    from ordinate.schemes.rope import Sign
 
 HeadRule = Literal["declared", "divided", "latent"]
 ScaleRule = Literal["head", "query_pre_attn_scalar", "attention_multiplier", "one"]
@@ -22,6 +23,7 @@ class RotaryType:
 
     Attributes:
         layout: which entries make a pair.
+        sign: -1 where pairs turn the other way (nanochat).
         arithmetic: "input" (every step in the activations' dtype), "float32" (rounded once) or "mixed" (cos and sin rounded, too).
         rope: how the settings are spelled.
         layers: which layers turn, and how far they see.
@@ -42,6 +44,7 @@ class RotaryType:
     """
 
     layout: Layout = "half"
+    sign: Sign = 1
     arithmetic: Arithmetic = "input"
     rope: RopeKeys = field(default_factory=RopeKeys)
     layers: Policy = all_alike

@@ -43,6 +43,7 @@ SINGULAR: dict[str, RotaryType] = {
         },
         defaults={"max_position_embeddings": 2048},
     ),
+    "nanochat": RotaryType(sign=-1, normed_after=True, defaults={"max_position_embeddings": 2048}),
     "beam": RotaryType(
         arithmetic="float32",
         layers=beam,
