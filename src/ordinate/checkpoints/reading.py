@@ -10,6 +10,7 @@ from typing import Any
 from ordinate.checkpoints import bias_models, blt_models, dots3_models, still_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
+from ordinate.checkpoints.left_out import LEFT_OUT
 from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -175,6 +176,10 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
+    if model_type in LEFT_OUT:
+        raise ValueError(
+            f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed: {LEFT_OUT[model_type]}"
+        )
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     known = f"known are {len(MODEL_TYPES)} types, which `ordinate read --types` lists"
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
