@@ -182,6 +182,7 @@ T5 = {"num_layers": 2, "num_heads": 4}
 LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
 OF_TYPE = {"blt": {}, "nemotron_h": LISTED, "bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
 OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
+OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}

@@ -159,17 +159,25 @@ class BuiltStack(nn.Module):
         plan = self.plan.layers[layer]
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
+        if plan.compressed is not None:
+            kind = f"{layer} ({plan.kind}: one key more for each {plan.compressed} tokens)"
+            raise ValueError(
+                f"layer: needed one whose keys are tokens, got {kind}; turn with built.layers[{layer}] and call attend"
+            )
+        scheme = self.layers[layer]
+        turned = scheme if plan.values_turn and isinstance(scheme, Rope) else None
+        v = v if turned is None else turned.keys(v, k_positions)
         if plan.chunk is not None:
             q_ids, k_ids = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
             documents = document_pair(document_ids, q, k)
             if documents is not None:
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
-        return attend(
+        out = attend(
             self.scaled_queries(layer, q, q_positions),
             k,
             v,
-            scheme=self.layers[layer],
+            scheme=scheme,
             q_positions=q_positions,
             k_positions=k_positions,
             at=None if at is None else at[layer],
@@ -181,6 +189,7 @@ class BuiltStack(nn.Module):
             scale=plan.softmax_scale,
             dropout=dropout,
         )
+        return out if turned is None else turned.queries(out, _negative(q_positions))
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.
@@ -232,6 +241,10 @@ def query_factors(rule: QueryScale | PowerScale, positions: Positions, *, device
     growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
     factors = 1.0 + rule.strength * growth
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
+
+
+def _negative(positions: Positions) -> Positions:
+    return range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
 
 
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:

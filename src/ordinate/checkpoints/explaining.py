@@ -134,6 +134,10 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"window {layer.window}")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
+    if layer.values_turn:
+        parts.append("values turn with the keys, outputs back")
+    if layer.compressed is not None:
+        parts.append(f"one key more for each {layer.compressed} tokens, at the first one's position")
     if layer.query_scale is not None:
         parts.append(_query_scale(layer.query_scale))
     if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:

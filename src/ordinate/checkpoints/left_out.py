@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-DEEPSEEK_V4 = "it turns values with the keys and outputs back, beside keys compressed from many tokens, and a plan says neither"
 MISTRAL_LARGE4 = (
     "its frequencies and its queries' growth are learned, a number a pair and two a head, and no configuration holds weights"
 )
 LEFT_OUT: dict[str, str] = {
-    "deepseek_v4": DEEPSEEK_V4,
     "mistral_large4": MISTRAL_LARGE4,
     "mistral_large4_text": MISTRAL_LARGE4,
 }

@@ -151,6 +151,8 @@ class LayerPlan:
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
+        values_turn: whether values turn as keys do, and what comes out turns back by the query's position (DeepSeek-V4).
+        compressed: beside the tokens that it sees, keys are made of this many tokens each, at the position of the first.
     """
 
     scheme: AttentionPlan | None
@@ -160,6 +162,8 @@ class LayerPlan:
     query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
     attends: bool = True
+    values_turn: bool = False
+    compressed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, blt_models, dots3_models, still_models, table_models
+from ordinate.checkpoints import bias_models, blt_models, deepseek_v4_models, dots3_models, still_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
 from ordinate.checkpoints.left_out import LEFT_OUT
@@ -22,7 +22,7 @@ from ordinate.checkpoints.wholes import WHOLES
 
 SHOWN = 60
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **still_models.READERS}
-OTHER_TYPES |= {**blt_models.READERS, **dots3_models.READERS}
+OTHER_TYPES |= {**blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))

@@ -13,7 +13,7 @@ from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, re
 from ordinate.scaling import Rule
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
-LOCAL = (SLIDING, "hybrid_sliding")
+LOCAL = (SLIDING, "hybrid_sliding", "compress")  # labels with a base of their own
 DICTIONARIES = ("rope_parameters", "rope_scaling")
 ALIASES = {"su": "longrope"}
 # Keys that some rule reads. Beside a rule that does not read them they change nothing.
