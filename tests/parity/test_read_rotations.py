@@ -64,7 +64,7 @@ def theirs(config, layer, kind, positions, dtype):
     module, inputs = copy.deepcopy(layer.module).to(dtype), dict(layer.inputs)
     inputs["hidden_states"] = inputs["hidden_states"].to(dtype)
     mask = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
-    inputs["attention_mask"] = {"causal": mask} if isinstance(inputs["attention_mask"], dict) else mask
+    inputs["attention_mask"] = {"causal": mask} if isinstance(inputs.get("attention_mask"), dict) else mask
     made = None if inputs["position_embeddings"] is None else angles(config, positions, kind, dtype)
     places = {"position_ids": positions[None]} if "position_ids" in inputs else {}
     scaled = {}

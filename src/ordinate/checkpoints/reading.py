@@ -52,9 +52,9 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
 
     Differs from:
         transformers, where it drops what a file says: YaRN's truncate inside a layer type's dictionary, one rope_theta for both
-        layer types of OLMo 3, gpt_neox's rope_theta, attn_factor, MPT's alibi_bias_max, a rule named by "type" in dictionaries by
-        layer type. Lengths are one sequence's, told by ``at_length``; transformers remembers dynamic NTK's largest base and chooses
-        LongRoPE's list by the longest row.
+        layer types of OLMo 3, gpt_neox's rope_theta, DBRX's base in attn_config, MiniMax M3's rotary_dim, attn_factor, MPT's
+        alibi_bias_max, a rule named by "type" in dictionaries by layer type. Lengths are one sequence's, told by ``at_length``;
+        transformers remembers dynamic NTK's largest base and chooses LongRoPE's list by the longest row.
 
     Example:
         >>> config = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 32,
