@@ -23,6 +23,7 @@ ROOT = Path(ordinate.__file__).parent
 ORDER = (
     "reference",
     "scaling",
+    "sections",
     "turning",
     "checks",
     "resampling",
@@ -212,9 +213,11 @@ NO_EXAMPLE = {
     **dict.fromkeys(
         ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
     ),
-    "Entry": "made by read()",
+    **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "GridPlan", "Entry"), "made by read()"),
+    "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",
+    "SectionKeys": "a part of the table of model types",
     "RotaryType": "a row of the table of model types",
     "LayerKind": "made by a policy",
     "Architecture": "a row of the table of GGUF architectures",

@@ -6,12 +6,13 @@ import warnings
 
 import torch
 from reading_kin import KIN
+from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN}
+MODELS = {**FULLY, **KIN, **MULTIMODAL}
 HELD_APART = {
     "muse_glimmer_assistant",
     "dots3_note_audio_encoder",
@@ -32,6 +33,7 @@ FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granit
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
 FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
+FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 FOLDERS |= {"molmo2_text": "molmo2", "minimax_m3_vl_text": "minimax_m3_vl", "step3p5": "step3p7"}
 LABELS = {"zaya": ("hybrid", "hybrid_sliding")}  # other names of layers that see everything and of those with a window
@@ -50,7 +52,7 @@ NAMES = {
     "codegen": "CodeGenRotaryEmbedding",
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "glm4v_text")  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -114,7 +116,7 @@ def cos_sin(module, model_type, positions, label):
     if model_type in SINUSOIDS:
         sin, cos = module(x, positions[None])
         return cos[0], sin[0]
-    made = module(x, positions[None], *((label,) if model_type in PER_TYPE else ()))
+    made = module(x, theirs(positions), *((label,) if model_type in PER_TYPE else ()))
     if model_type in COMPLEX:
         return made.real[0], made.imag[0]
     cos, sin = made[0][0], made[1][0]

@@ -2,6 +2,7 @@
 
 from reading_kin import KIN
 from reading_models import LABELS, MODELS, PER_TYPE, SINUSOIDS
+from reading_multimodal import MULTIMODAL, sections_of
 from reading_sizes import LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
@@ -31,6 +32,7 @@ RULES = {
     "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
 }
 # Types whose code is another's: one rule of each kind.
+SAMPLED = {*KIN, *MULTIMODAL} - {"qwen2_vl_text", "qwen3_vl_text"}
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
 LENGTHS = {"dbrx": "max_seq_len"}  # other spellings of the longest length
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
@@ -49,6 +51,7 @@ SHARES |= {
 }
 SHARES |= {"zaya": 0.25, "minimax_m3_vl_text": 0.25, "step3p5": 0.25}
 SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
+SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
 SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon", "gpt_neox_japanese")
@@ -71,7 +74,7 @@ def rules_of(model_type):
         kind = rule["rope_type"]
         allowed = kind in FEWER.get(model_type, (kind,))
         allowed &= kind != "proportional" or model_type not in NOT_PROPORTIONAL
-        allowed &= model_type not in KIN or name in SAMPLE
+        allowed &= model_type not in SAMPLED or name in SAMPLE
         if allowed and not (name in NOT_BY_TYPE and model_type in PER_TYPE):
             yield name
 
@@ -79,13 +82,22 @@ def rules_of(model_type):
 def _filled(model_type, name):
     """The rule with lists of the right length and what its type needs beside it."""
     rule = dict(RULES[name])
-    head = MODELS[model_type].get("head_dim") or 48
-    pairs = int((32 if "qk_rope_head_dim" in MODELS[model_type] else head) * SHARES.get(model_type, 1.0)) // 2
+    head = _head(MODELS[model_type])
+    pairs = int(head * SHARES.get(model_type, 1.0)) // 2
     if "short_factor" in rule:
         rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
+    if model_type in MULTIMODAL:
+        rule["mrope_section"] = sections_of(model_type, head // 2 if rule["rope_type"] == "proportional" else pairs)
     if model_type == "ministral3":
         rule |= {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": TRAINED}
     return rule
+
+
+def _head(sizes):
+    """How many entries may turn."""
+    if "qk_rope_head_dim" in sizes:
+        return sizes["qk_rope_head_dim"]
+    return sizes.get("head_dim") or sizes.get("hidden_size", 192) // sizes.get("num_attention_heads", 4)
 
 
 def _sizes(model_type, name):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, model_from, rotary_of
+from reading_multimodal import theirs
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
@@ -162,7 +163,7 @@ def _keep(inputs, module, positional, named):
 def angles(config, positions, label, dtype):
     """Give what a model hands to its attention modules for these positions."""
     x = torch.zeros(1, dtype=dtype)
-    return rotary_of(config)(x, positions[None], *((label,) if config.model_type in PER_TYPE else ()))
+    return rotary_of(config)(x, theirs(positions), *((label,) if config.model_type in PER_TYPE else ()))
 
 
 def stillness(made, model_type):

@@ -19,6 +19,7 @@ from reading_rules import (
     rules_of,
 )
 
+from ordinate.checkpoints.plan import MultimodalRopePlan
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
 LAST, NEXT = torch.tensor([TRAINED - 1]), torch.tensor([TRAINED])  # the longest trained sequence, and one token more
@@ -56,6 +57,7 @@ def test_heads_without_a_declared_width(model_type, name):
     if model_type in SHARES and model_type not in PER_TYPE:
         values["rope_parameters"]["partial_rotary_factor"] = 0.5
         values |= {"rotary_dim": 64} if model_type == "minimax_m3_vl_text" else {}
+    values["rope_parameters"].pop("mrope_section", None)  # the type's default, which fits this width
     assert compare_all(config_of(values), plan_of(values), [NEAR]) >= 6
 
 
@@ -116,7 +118,10 @@ def test_the_comparison_can_fail(model_type):
     config, plan, places = config_of(values), plan_of(values), [torch.tensor([*range(41), 1000])]
     compare_all(config, plan, places)
     scheme = next(layer.scheme for layer in plan.layers if layer.scheme)
-    base, width = scheme.base * (1.0 + 1e-6), scheme.rotary_dim - 2
-    for wrong in (changed(plan, base=base), changed(plan, rotary_dim=width), changed(plan, phases="exact")):
+    narrower = {"rotary_dim": scheme.rotary_dim - 2}
+    if isinstance(scheme, MultimodalRopePlan):
+        first, second, *rest = scheme.sections
+        narrower = {"sections": (first + 1, second - 1, *rest)}
+    for wrong in (changed(plan, base=scheme.base * (1.0 + 1e-6)), changed(plan, **narrower), changed(plan, phases="exact")):
         with pytest.raises(AssertionError):
             compare_all(config, wrong, places)

@@ -10,15 +10,19 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.patches import window_ids
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.axial_rope import AxialRope
 from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Learned
+from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
+from ordinate.schemes.rotary import RotaryScheme
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
 from ordinate.visibility import DocumentIds, document_pair
@@ -28,6 +32,8 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.LearnedPlan: Learned,
     plans.SinusoidalPlan: Sinusoidal,
     plans.RopePlan: Rope,
+    plans.MultimodalRopePlan: MultimodalRope,
+    plans.AxialRopePlan: AxialRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.DebertaPlan: Deberta,
@@ -106,7 +112,7 @@ class BuiltStack(nn.Module):
         Raises:
             ValueError: if length is no whole number >= 1.
         """
-        schemes = [scheme.at_length(length) if isinstance(scheme, Rope) else scheme for scheme in self.schemes]
+        schemes = [scheme.at_length(length) if isinstance(scheme, RotaryScheme) else scheme for scheme in self.schemes]
         if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
             return self
         again = BuiltStack.__new__(BuiltStack)
@@ -167,20 +173,26 @@ class BuiltStack(nn.Module):
         scheme = self.layers[layer]
         turned = scheme if plan.values_turn and isinstance(scheme, Rope) else None
         v = v if turned is None else turned.keys(v, k_positions)
-        if plan.chunk is not None:
-            q_ids, k_ids = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
+        parted = [self._part(plan, places, q.device) for places in (q_positions, k_positions)]
+        if parted[0] is not None and parted[1] is not None:
+            q_ids, k_ids = parted[0], parted[1]
             documents = document_pair(document_ids, q, k)
             if documents is not None:
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
+        q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), scheme, None if at is None else at[layer]
+        if plan.heads_joined and scheme is not None:
+            q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
+            q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
+            scheme = layer_at = None
         out = attend(
-            self.scaled_queries(layer, q, q_positions),
+            q,
             k,
             v,
             scheme=scheme,
             q_positions=q_positions,
             k_positions=k_positions,
-            at=None if at is None else at[layer],
+            at=layer_at,
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
@@ -190,6 +202,15 @@ class BuiltStack(nn.Module):
             dropout=dropout,
         )
         return out if turned is None else turned.queries(out, _negative(q_positions))
+
+    def _part(self, plan: LayerPlan, positions: Positions, device: torch.device) -> torch.Tensor | None:
+        """Which chunk or window every token is in, or None where a layer has neither."""
+        if plan.chunk is not None:
+            return _chunks(positions, plan.chunk, device)
+        if plan.grid_window is not None and isinstance(positions, torch.Tensor):
+            grid = plan.grid or self.plan.grid
+            return window_ids(positions, plan.grid_window, first=0 if grid is None else grid.first)
+        return None
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.
@@ -247,12 +268,19 @@ def _negative(positions: Positions) -> Positions:
     return range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
 
 
+def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
+    """Turn the heads of a token as one wide head."""
+    joined = x.transpose(1, 2).flatten(2)[:, None]
+    turned: torch.Tensor = turn(joined, at)
+    return turned.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3]).transpose(1, 2)
+
+
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
     return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
 
 
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:
-    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RopePlan) and wanted else scheme
+    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RotaryPlan) and wanted else scheme
 
 
 def _module(plan: InputPlan | AttentionPlan) -> nn.Module:

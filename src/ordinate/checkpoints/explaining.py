@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from ordinate.checkpoints.coordinates import shared_out, words
 from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -94,6 +95,10 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
         yield f"shared table: {_arguments(stack.table)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
+    if stack.cross_grid is not None:
+        yield f"keys of cross-attention: numbered ({_arguments(stack.cross_grid)})"
+    for text in stack.left_to_model:
+        yield f"left to the model: {text}"
 
 
 def _places(layers: tuple[LayerPlan, ...]) -> list[tuple[LayerPlan, list[int]]]:
@@ -122,14 +127,23 @@ def _counting(stack: StackPlan) -> str:
             return "real tokens are counted, by the attention mask"
         case "tokens":
             return f"real tokens are counted, all but padding token {ids.padding_token}"
+        case _ if stack.grid is not None:
+            told = _arguments(stack.grid)
+            return (
+                f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
+            )
         case _:
-            return f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            counted = f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
+            return counted + axes
 
 
 def _layer(layer: LayerPlan) -> str:
     if not layer.attends:
         return f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
+    if isinstance(layer.scheme, MultimodalRopePlan):
+        parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if layer.window is not None:
         parts.append(f"window {layer.window}")
     if layer.chunk is not None:
@@ -138,9 +152,19 @@ def _layer(layer: LayerPlan) -> str:
         parts.append("values turn with the keys, outputs back")
     if layer.compressed is not None:
         parts.append(f"one key more for each {layer.compressed} tokens, at the first one's position")
+    if layer.grid_window is not None:
+        parts.append(f"windows of {layer.grid_window} x {layer.grid_window} patches")
+    if layer.grid is not None:
+        parts.append(f"patches numbered {_arguments(layer.grid)}")
+    if layer.heads_joined:
+        parts.append("heads are turned as one")
     if layer.query_scale is not None:
         parts.append(_query_scale(layer.query_scale))
-    if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:
+    if (
+        isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
+        and layer.scheme.scaling is not None
+        and layer.scheme.scaling.needs_length
+    ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ordinate.checkpoints.grid_plan import GridPlan
 from ordinate.scaling.rule import Rule
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from ordinate.phases import Phases
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
-    from ordinate.schemes.rope import Sign
+    from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
+    from ordinate.sections import SectionOrder
 
 IdsFrom = Literal["order", "mask", "tokens"]
 
@@ -53,10 +55,44 @@ class RopePlan:
     base: float
     rotary_dim: int
     rotary_start: int = 0
-    sign: Sign = 1
+    scaling: Rule | None = None
+    sign: Literal[1, -1] = 1
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultimodalRopePlan:
+    """Arguments of ``MultimodalRope``."""
+
+    scheme: ClassVar[str] = "multimodal_rope"
+    head_dim: int
+    layout: Layout
+    sections: tuple[int, ...]
+    order: SectionOrder
+    base: float
+    rotary_dim: int
+    rotary_start: int = 0
     scaling: Rule | None = None
     phases: Phases = "float32"
     arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxialRopePlan:
+    """Arguments of ``AxialRope``."""
+
+    scheme: ClassVar[str] = "axial_rope"
+    head_dim: int
+    layout: AxialLayout
+    base: float
+    rotary_dim: int
+    axes: int = 2
+    order: AxialOrder = "blocks"
+    axis_order: tuple[int, ...] = (0, 1)
+    spectrum: Spectrum = "each"
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +140,8 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-AttentionPlan = RopePlan | AlibiPlan | T5Plan | DebertaPlan
+RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
+AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +190,9 @@ class LayerPlan:
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
         values_turn: whether values turn as keys do, and what comes out turns back by the query's position (DeepSeek-V4).
         compressed: beside the tokens that it sees, keys are made of this many tokens each, at the position of the first.
+        grid_window: patches see their own window of the grid, of this many rows and columns.
+        grid: how this layer numbers patches, where it does so otherwise than the stack.
+        heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
     """
 
     scheme: AttentionPlan | None
@@ -164,6 +204,9 @@ class LayerPlan:
     attends: bool = True
     values_turn: bool = False
     compressed: int | None = None
+    grid_window: int | None = None
+    grid: GridPlan | None = None
+    heads_joined: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +238,9 @@ class StackPlan:
         position_ids: how positions are counted.
         table: relative table that the layers share, or None.
         cross_attention: what attention to another stack does with positions, or None.
+        grid: how patches are numbered, for encoders of images; else None.
+        cross_grid: how the keys of attention to another stack are numbered, where that is otherwise than ``grid``.
+        left_to_model: what the model does with positions beside all this, and a plan does not say.
     """
 
     name: str
@@ -205,6 +251,9 @@ class StackPlan:
     position_ids: PositionIds = PositionIds()
     table: DebertaTablePlan | None = None
     cross_attention: LayerPlan | None = None
+    grid: GridPlan | None = None
+    cross_grid: GridPlan | None = None
+    left_to_model: tuple[str, ...] = ()
 
     def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
         """Make the modules; equal schemes are one object.

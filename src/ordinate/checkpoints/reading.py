@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ordinate.checkpoints import bias_models, blt_models, deepseek_v4_models, dots3_models, still_models, table_models
+from ordinate.checkpoints.axial_models import read_axial
+from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
 from ordinate.checkpoints.left_out import LEFT_OUT
@@ -18,11 +20,12 @@ from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
-from ordinate.checkpoints.wholes import WHOLES
+from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
-OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **still_models.READERS}
-OTHER_TYPES |= {**blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
+BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
+OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
+OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
@@ -87,7 +90,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
         return read_gguf(source.gguf)
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
-    inner, prefix, inner_type = _text_part(values, whole_type, source.name)
+    inner, around, prefix, inner_type = _text_part(values, whole_type, source.name)
     passed_over = {key.removeprefix(prefix) for key in ignore}
     reader, kind = _reader(inner_type, inner, source.name)
     fields = Fields(
@@ -107,9 +110,11 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     stacks = reader(fields)
     _check_causal(fields, stacks)
     check_leftovers(fields)
-    if prefix:
-        _check_around(fields, values)
-    _note_other_parts(fields, values, source.name)
+    for outer in around:
+        _check_around(fields, outer)
+        _note_other_parts(fields, outer, source.name)
+    if not prefix:
+        _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
 
 
@@ -149,19 +154,26 @@ def _type_of(values: Mapping[str, Any], asked: str | None, name: str) -> str:
     return found
 
 
-def _text_part(values: Mapping[str, Any], model_type: str, name: str) -> tuple[Mapping[str, Any], str, str]:
-    """The text model's configuration, where it stands inside a larger one."""
-    inner = values.get("text_config")
-    if model_type not in WHOLES or inner is None:
-        return values, "", WHOLES.get(model_type, model_type)
-    if not isinstance(inner, Mapping):
-        raise ValueError(f"{name}: text_config: needed a dictionary, got {short(inner)}")
+def _text_part(
+    values: Mapping[str, Any], model_type: str, name: str
+) -> tuple[Mapping[str, Any], list[Mapping[str, Any]], str, str]:
+    """The text model's configuration, the larger ones that it stands in, the prefix of its keys and its type."""
+    inner, around, prefix = values, [], ""
+    for key in PLACES.get(model_type, ("text_config",)) if model_type in WHOLES else ():
+        if inner.get(key) is None:
+            return values, [], "", WHOLES[model_type]
+        around.append(inner)
+        inner, prefix = inner[key], f"{prefix}{key}."
+        if not isinstance(inner, Mapping):
+            raise ValueError(f"{name}: {prefix[:-1]}: needed a dictionary, got {short(inner)}")
+    if not around:
+        return values, [], "", model_type
     declared = inner.get("model_type", WHOLES[model_type])
     if not isinstance(declared, str) or declared not in {*ROTARY_TYPES, *OTHER_TYPES}:
         raise ValueError(
-            f"{name}: text_config.model_type {short(declared)} is not in the table; needed a text model, got {short(declared)}"
+            f"{name}: {prefix}model_type {short(declared)} is not in the table; needed a text model, got {short(declared)}"
         )
-    return inner, "text_config.", declared
+    return inner, around, prefix, declared
 
 
 def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader, RotaryType | None]:
@@ -199,7 +211,7 @@ def _check_around(fields: Fields, values: Mapping[str, Any]) -> None:
 
 
 def _note_other_parts(fields: Fields, values: Mapping[str, Any], name: str) -> None:
-    for key in ("vision_config", "audio_config"):
+    for key in BESIDE:
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"
             fields.entries.append(Entry(key=key, value=count, source=name, became="not read: the plan is of the text model"))

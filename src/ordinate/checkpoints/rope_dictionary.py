@@ -10,6 +10,7 @@ from ordinate.checkpoints.fields import Fields, Place
 from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
 from ordinate.checkpoints.recording import check_leftovers
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
+from ordinate.checkpoints.rope_sections import SectionKeys, read_sections
 from ordinate.scaling import Rule
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
@@ -33,6 +34,7 @@ class RopeSettings:
     rule: Rule | None
     original_length: int | None
     query_strength: float | None
+    sections: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +51,15 @@ class RopeKeys:
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
         local_partial: the same for sliding layers, where they have a share of their own.
+        most_partial: largest share; above 1 where several heads are turned as one.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
         scaled: layer types that a flat ``rope_scaling`` reaches.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        sections: how pairs are shared out among coordinates; None if a token has one.
+        nested: whether the dictionary must be there, with a base for every layer type that turns (Cohere Compass).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
         theta_part: another dictionary that may have the base, beside this one (DBRX).
         labels: the layer types that the dictionary may be nested under.
@@ -71,6 +76,7 @@ class RopeKeys:
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
     local_partial: float | None = None
+    most_partial: float = 1.0
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
     scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
@@ -82,6 +88,8 @@ class RopeKeys:
     labels: tuple[str, ...] = (FULL, SLIDING, CHUNKED)
     passed_over: tuple[str, ...] = ()
     by_layer: Callable[[Fields, Sequence[str]], Mapping[str, Any]] | None = None
+    sections: SectionKeys | None = None
+    nested: bool = False
 
 
 def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
@@ -221,10 +229,12 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if kind in ("default", "linear", "proportional") and fields.has(ORIGINAL):
         fields.used.add(ORIGINAL)
         fields.note(ORIGINAL, fields.values[ORIGINAL], f"nothing: the rule {kind} needs no trained length")
+    turning = width if kind == "proportional" else int(width * partial)
+    sections = () if keys.sections is None else read_sections(part, keys.sections, pairs=turning // 2)
     _leftovers(part, kind)
     if rule is not None and not part.faults:
-        rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
-    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength)
+        rule = tried(part, rule, base=base, width=turning)
+    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength, sections=sections)
 
 
 def _kind(part: Fields, keys: RopeKeys) -> str:
@@ -255,7 +265,9 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     if counted and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
     default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
-    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
+    share = part.take(
+        ("partial_rotary_factor",), number(most=keys.most_partial), "share of the head that turns: {}", default=default, also=also
+    )
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import LayerKind, both_ways
-from ordinate.checkpoints.plan import LayerPlan, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.scaling import Proportional, YaRN
@@ -62,7 +62,12 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     query_scale = _query_scale(fields, kind, settings)
     layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
     return StackPlan(
-        name="decoder" if kind.causal else "encoder", causal=causal, max_length=max_length, input=None, layers=tuple(layers)
+        name="decoder" if kind.causal else "encoder",
+        causal=causal,
+        max_length=max_length,
+        input=None,
+        layers=tuple(layers),
+        position_ids=PositionIds(axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
     )
 
 
@@ -135,7 +140,7 @@ def _layout(fields: Fields, kind: RotaryType, stored: Layout | None) -> Layout:
 
 def _rope(
     fields: Fields, kind: RotaryType, setting: RopeSettings, *, layout: Layout, head_dim: int, start: int, width: int
-) -> RopePlan:
+) -> RopePlan | MultimodalRopePlan:
     whole_width = isinstance(setting.rule, Proportional)
     turning = width if whole_width else int(width * setting.partial)
     if kind.rotary_dim:
@@ -144,14 +149,26 @@ def _rope(
         _repeated(fields, "rotary_dim", turning, "first {} entries of a head turn, as the partial factor says")
     if not fields.faults and (turning < 2 or turning % 2):
         fields.refuse(f"{fields.prefix}rotary width: needed an even number of entries to turn, got {turning} of {head_dim}")
+    if kind.rope.sections is not None:
+        return MultimodalRopePlan(
+            head_dim=head_dim,
+            layout=layout,
+            sections=setting.sections,
+            order=kind.rope.sections.order,
+            base=setting.base,
+            rotary_dim=turning,
+            rotary_start=start,
+            scaling=setting.rule,
+            arithmetic=kind.arithmetic,
+        )
     return RopePlan(
         head_dim=head_dim,
         layout=layout,
         base=setting.base,
         rotary_dim=turning,
         rotary_start=start,
-        sign=kind.sign,
         scaling=setting.rule,
+        sign=kind.sign,
         arithmetic=kind.arithmetic,
     )
 
@@ -187,7 +204,7 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
 
 def _layer(
     shape: LayerKind,
-    schemes: dict[tuple[str, bool], RopePlan],
+    schemes: dict[tuple[str, bool], RopePlan | MultimodalRopePlan],
     settings: dict[str, RopeSettings],
     scale: float,
     query_scale: QueryScale | PowerScale | None,

@@ -1,9 +1,9 @@
-"""Configurations of several models in one, whose text model counts tokens in order: images and sounds are tokens like others."""
+"""Configurations of several models in one, which are read by their text model."""
 
 from __future__ import annotations
 
-# The type of the text model where it does not say it itself.
-WHOLES: dict[str, str] = {
+# The type of the text model where it does not say it itself. These count tokens in order: images and sounds are tokens like others.
+_IN_ORDER: dict[str, str] = {
     "apertus1p5": "apertus1p5_text",
     "aria": "aria_text",
     "audioflamingo3": "qwen2",
@@ -54,3 +54,18 @@ WHOLES: dict[str, str] = {
     "video_llava": "llama",
     "vipllava": "llama",
 }
+# These give a token of an image or video a time, a row and a column; the model's own code makes them.
+WITH_COORDINATES: dict[str, str] = {
+    "cosmos3_omni": "qwen3_vl_text",
+    "glm46v": "glm4v_text",
+    "glm4v": "glm4v_text",
+    "qwen2_5_vl": "qwen2_5_vl_text",
+    "qwen2_vl": "qwen2_vl_text",
+    "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen3_vl": "qwen3_vl_text",
+    "qwen3_vl_moe": "qwen3_vl_moe_text",
+}
+WHOLES: dict[str, str] = {**_IN_ORDER, **WITH_COORDINATES}
+# Where the text model's configuration stands, if not under text_config.
+PLACES: dict[str, tuple[str, ...]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ordinate.checkpoints.rotary_types.encoders import ENCODERS
 from ordinate.checkpoints.rotary_types.hybrids import HYBRIDS
 from ordinate.checkpoints.rotary_types.latent import LATENT
+from ordinate.checkpoints.rotary_types.multimodal import MULTIMODAL
 from ordinate.checkpoints.rotary_types.nope import NOPE
 from ordinate.checkpoints.rotary_types.plain import PLAIN
 from ordinate.checkpoints.rotary_types.record import RotaryType
@@ -16,7 +17,7 @@ from ordinate.checkpoints.rotary_types.sizes import sized
 from ordinate.checkpoints.rotary_types.slices import SLICES
 from ordinate.checkpoints.rotary_types.windows import WINDOWS
 
-_ROWS: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **NOPE, **LATENT, **HYBRIDS, **ENCODERS}
+_ROWS: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **NOPE, **LATENT, **HYBRIDS, **ENCODERS, **MULTIMODAL}
 _ROWS |= SINGULAR
 ROTARY_TYPES: dict[str, RotaryType] = {name: sized(name, kind) for name, kind in _ROWS.items()}
 

@@ -11,7 +11,6 @@ from ordinate.checkpoints.rope_dictionary import RopeKeys
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
-    from ordinate.schemes.rope import Sign
 
 HeadRule = Literal["declared", "divided", "latent"]
 ScaleRule = Literal["head", "query_pre_attn_scalar", "attention_multiplier", "one"]
@@ -23,7 +22,6 @@ class RotaryType:
 
     Attributes:
         layout: which entries make a pair.
-        sign: -1 where pairs turn the other way (nanochat).
         arithmetic: "input" (every step in the activations' dtype), "float32" (rounded once) or "mixed" (cos and sin rounded, too).
         rope: how the settings are spelled.
         layers: which layers turn, and how far they see.
@@ -40,11 +38,11 @@ class RotaryType:
         says_layout: whether ``rope_interleave`` declares the layout.
         query_scale: how queries of layers that do not turn grow with the position: "none", "logarithm" (Llama 4) or "power" (Beam).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
+        sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
     """
 
     layout: Layout = "half"
-    sign: Sign = 1
     arithmetic: Arithmetic = "input"
     rope: RopeKeys = field(default_factory=RopeKeys)
     layers: Policy = all_alike
@@ -60,4 +58,5 @@ class RotaryType:
     says_layout: bool = False
     query_scale: Literal["none", "logarithm", "power"] = "none"
     declares_reach: bool = False
+    sign: Literal[1, -1] = 1
     normed_after: bool = False
