@@ -216,7 +216,9 @@ NO_EXAMPLE = {
     "Parts": "made by build()",
     "SchemeRow": "a row of the table of schemes",
     **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
-    **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
+    **dict.fromkeys(
+        ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
+    ),
     **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "GridPlan", "Entry"), "made by read()"),
     "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",

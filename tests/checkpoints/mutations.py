@@ -187,11 +187,16 @@ def is_small(stack: StackPlan) -> bool:
 SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
+LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
 OF_TYPE: dict[str, dict[str, Any]] = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
+OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
+OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
 # Types whose sizes stand in configurations inside.
 INSIDE = {"t5gemma": {"encoder": SIZES, "decoder": SIZES}, "t5gemma2": {"encoder": {"text_config": SIZES}, "decoder": SIZES}}
 OF_TYPE |= INSIDE
-FLAT_TYPES = tuple(name for name in MODEL_TYPES if name not in INSIDE)
+# Without types whose sizes stand inside, and one whose layers are listed.
+FLAT_TYPES = tuple(name for name in MODEL_TYPES if name not in (*INSIDE, "nemotron_h", "blt"))
 # Sections of the type's default need heads of a width.
 WIDE = {**SIZES, "hidden_size": 512}
 HALF_WIDE = {**SIZES, "hidden_size": 256}

@@ -15,7 +15,10 @@ from transformers import AutoConfig, AutoModel
 from ordinate.checkpoints import read
 
 MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT}
+# Types whose models take no tokens: tests of their own hold them.
+HELD_APART = {"muse_glimmer_assistant", "dots3_note_audio_encoder"}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
+NEW_ONLY += ("beam", "lfm3", "zaya", "step3p5")
 NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
 OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
 QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
@@ -29,8 +32,11 @@ FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
 FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
+FOLDERS |= {"molmo2_text": "molmo2", "minimax_m3_vl_text": "minimax_m3_vl", "step3p5": "step3p7"}
+LABELS = {"zaya": ("hybrid", "hybrid_sliding")}  # other names of layers that see everything and of those with a window
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
+CLASSES |= {"step3p5": "Step3p7TextModel"}
 CLASSES |= {
     "mllama_text_model": "MllamaTextModel",
     "unlimited_ocr_text": "UnlimitedOcrTextModel",
@@ -96,11 +102,14 @@ def rotary_of(config):
     return getattr(file, name or found[0])(config)
 
 
+OTHER_WAY = ("nanochat",)  # pairs turn by negative angles
+
+
 def frequencies(module, model_type, label):
     """Give inverse frequencies and magnitude of a layer type."""
     if model_type in PER_TYPE:
         return getattr(module, f"{label}_inv_freq"), getattr(module, f"{label}_attention_scaling")
-    return module.inv_freq, module.attention_scaling
+    return -module.inv_freq if model_type in OTHER_WAY else module.inv_freq, module.attention_scaling
 
 
 def cos_sin(module, model_type, positions, label):
@@ -116,4 +125,4 @@ def cos_sin(module, model_type, positions, label):
     if model_type in PAIRED:
         return cos[:, 0::2], sin[:, 0::2]
     pairs = frequencies(module, model_type, label)[0].numel()
-    return cos[:, :pairs], sin[:, :pairs]
+    return cos[:, :pairs], -sin[:, :pairs] if model_type in OTHER_WAY else sin[:, :pairs]

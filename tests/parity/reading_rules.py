@@ -1,6 +1,6 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
-from reading_models import MODELS, PER_TYPE, QUERY_SCALED, SINUSOIDS
+from reading_models import LABELS, MODELS, PER_TYPE, QUERY_SCALED, SINUSOIDS
 from reading_multimodal import MULTIMODAL, sections_of
 from reading_sizes import FULLY, LONGEST, TRAINED
 
@@ -35,9 +35,10 @@ SAMPLED = {*MODELS} - {*FULLY} - {"qwen2_vl_text", "qwen3_vl_text"}
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
 # Latent heads whose code turns more than the slice holds, but for rules that read a share.
 SLICE_ONLY = {"mistral4": ("linear", "dynamic", "yarn", "longrope", "llama3")}
+LENGTHS = {"dbrx": "max_seq_len"}  # other spellings of the longest length
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
-FEWER |= {"recurrent_gemma": ("default",), "phimoe": ("default",)}
+FEWER |= {"recurrent_gemma": ("default",), "phimoe": ("default",), "phi4_multimodal": ("default", "longrope")}
 PLAIN_ONLY = tuple(name for name, kinds in FEWER.items() if kinds == ("default",))
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
 SHARES |= {
@@ -50,16 +51,20 @@ SHARES |= {
     "bamba": 0.5,
     "laguna": 0.25,
 }
+SHARES |= {"zaya": 0.25, "minimax_m3_vl_text": 0.25, "step3p5": 0.25}
+SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
 SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
 SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
-NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")
+NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon", "gpt_neox_japanese")
 # Heads of two widths: transformers stops with an error, see test_read_where_transformers_stops.
 NOT_LONGROPE = tuple(name for name, sizes in MODELS.items() if "global_head_dim" in sizes)
 NOT_ALL = (*FEWER, *NOT_PROPORTIONAL, *NOT_LONGROPE, *SLICE_ONLY)
 # Inside the dictionary of a layer type, transformers does not read it: see test_read_where_transformers_errs.
 NOT_BY_TYPE = ("yarn, not truncated",)
-OLD_THETA = {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
+OLD_SHARE = {"gpt_neox": "rotary_pct", "gpt_neox_japanese": "rotary_pct"}
+OLD_THETA = {"gpt_neox_japanese": "rotary_emb_base"}
+OLD_THETA |= {"gpt_neox": "rotary_emb_base", "modernbert": "global_rope_theta", "modernbert-decoder": "global_rope_theta"}
 OLD_LOCAL_THETA = {
     "gemma3_text": "rope_local_base_freq",
     "gemma3n_text": "rope_local_base_freq",
@@ -99,13 +104,20 @@ def _head(sizes):
     """How many entries may turn."""
     if "qk_rope_head_dim" in sizes:
         return sizes["qk_rope_head_dim"]
-    return sizes.get("head_dim") or sizes.get("hidden_size", 192) // sizes.get("num_attention_heads", 4)
+    declared = sizes.get("head_dim") or sizes.get("kv_channels")
+    return declared or sizes.get("hidden_size", 192) // sizes.get("num_attention_heads", 4)
 
 
 def _sizes(model_type, name):
     """The model's sizes; the trained length of dynamic NTK is the longest one."""
     sizes = {"model_type": model_type, **MODELS[model_type]}
-    return {**sizes, "max_position_embeddings": TRAINED} if RULES[name]["rope_type"] == "dynamic" else sizes
+    if model_type == "minimax_m3_vl_text":  # its code reads the share alone
+        sizes["rotary_dim"] = 48 if RULES[name]["rope_type"] == "proportional" else int(48 * SHARES[model_type])
+    if model_type == "dbrx":  # its code needs the base here, too
+        sizes["attn_config"] = {**sizes["attn_config"], "rope_theta": BASE}
+    return (
+        {**sizes, LENGTHS.get(model_type, "max_position_embeddings"): TRAINED} if RULES[name]["rope_type"] == "dynamic" else sizes
+    )
 
 
 def new_spelling(model_type, name):
@@ -117,7 +129,8 @@ def new_spelling(model_type, name):
         rule.setdefault("partial_rotary_factor", SHARES[model_type])
     rope = {"rope_theta": BASE, **rule}
     if model_type in PER_TYPE:
-        rope = {"full_attention": rope, "sliding_attention": {**rope, "rope_theta": LOCAL_BASE}}
+        full, sliding = LABELS.get(model_type, ("full_attention", "sliding_attention"))
+        rope = {full: rope, sliding: {**rope, "rope_theta": LOCAL_BASE}}
     return {**_sizes(model_type, name), "rope_parameters": rope}
 
 
@@ -134,7 +147,7 @@ def old_spelling(model_type, name):
     if model_type == "olmo3":
         values["rope_theta"] = 500000.0  # the one base that transformers gives to both layer types
     if model_type in SHARES and RULES[name]["rope_type"] != "proportional":
-        values["rotary_pct" if model_type == "gpt_neox" else "partial_rotary_factor"] = SHARES[model_type]
+        values[OLD_SHARE.get(model_type, "partial_rotary_factor")] = SHARES[model_type]
     return {**values, "rope_scaling": rule}
 
 

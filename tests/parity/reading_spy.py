@@ -45,6 +45,8 @@ def _spy(module, query, key, value, attention_mask, scaling, sliding_window=None
     eager = sys.modules[type(module).__module__].eager_attention_forward
     scaling = getattr(module, "kept_scale", scaling)
     out, weights = eager(module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **rest)
+    if type(module).__name__ == "DogeAttention":  # adds to the scores what the values say; what is hidden has the least number
+        attention_mask = attention_mask.masked_fill(attention_mask > -1e30, 0.0)
     _heard.append(Heard(query, key, value, attention_mask, scaling, sliding_window, out.transpose(1, 2)))
     return out, weights
 
@@ -59,6 +61,8 @@ def listen(module, **inputs):
         return _listen_to_falcon(module, **inputs)
     if isinstance(getattr(module, "rotary_emb", None), Handed):
         module.rotary_emb.made = inputs.pop("position_embeddings")
+    if type(module).__name__ == "GPTNeoXJapaneseAttention":
+        return _listen_to_japanese(module, **inputs)
     _heard.clear()
     with torch.no_grad():
         module(**inputs)
@@ -93,6 +97,24 @@ def _listen_to_falcon(module, **inputs):
     return Heard(*turned, value, inputs["attention_mask"], 1.0 / math.sqrt(module.head_dim), None, out)
 
 
+def _listen_to_japanese(module, **inputs):
+    """Its attention is a method of the module, which takes turned queries and keys."""
+    heard, attend = [], module._attn
+
+    def spy(query, key, value, mask):
+        out, weights = attend(query, key, value, mask)
+        heard.append(Heard(query, key, value, mask, 1.0 / module.norm_factor, None, out))
+        return out, weights
+
+    module._attn = spy
+    try:
+        with torch.no_grad():
+            module(**inputs)
+    finally:
+        del module._attn
+    return heard[0]
+
+
 def heard_in(model, *inputs, **named):
     """Run a model whose attention is "spy" and give what its layers handed on, one after another."""
     _heard.clear()
@@ -120,7 +142,7 @@ def attentions_of(model):
         if not isinstance(module, torch.nn.ModuleList)
         and name.split(".")[-1] in ("self_attn", "attn", "attention", "self_attention", "temporal_block")
         and "vision_model" not in name
-        and not re.search("Lightning|Delta|RecurrentBlock", type(module).__name__)
+        and not re.search("Lightning|Delta|RecurrentBlock|Multimodal(Vision|Audio)|MultiheadAttention", type(module).__name__)
     }
 
 
@@ -141,7 +163,7 @@ def run(values, tokens=TOKENS):
     model = lively(model_from(config, eager))
     if ROTARY_TYPES[config.model_type].normed_after:  # so that what is handed on is what was turned
         for module in attentions_of(model).values():
-            module.query_layernorm = module.key_layernorm = torch.nn.Identity()
+            module.query_layernorm = module.key_layernorm = module.q_norm = module.k_norm = torch.nn.Identity()
     modules, inputs = attentions_of(model), {}
     for module in set(modules.values()):
         bare(module, config.model_type)

@@ -19,6 +19,7 @@ from ordinate.checkpoints import read
 
 SETTINGS = settings()
 DIVIDING = (
+    "gpt_neox_japanese",
     "falcon",
     "helium",
     "moshi",

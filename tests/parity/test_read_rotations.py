@@ -27,7 +27,7 @@ LATENT_START = 16
 SETTINGS = {
     "plain": plain_spelling,
     "magnitude": lambda model_type, _: new_spelling(
-        model_type, "longrope, attention factor" if model_type == "phi3" else "yarn, attention factor"
+        model_type, "longrope, attention factor" if model_type in ("phi3", "phi4_multimodal") else "yarn, attention factor"
     ),
 }
 CASES = [
@@ -65,13 +65,18 @@ def theirs(config, layer, kind, positions, dtype):
     """Queries and keys that the module hands on, at angles of 0 and at its own."""
     module, inputs = copy.deepcopy(layer.module).to(dtype), dict(layer.inputs)
     inputs["hidden_states"] = inputs["hidden_states"].to(dtype)
-    inputs["attention_mask"] = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
+    mask = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
+    inputs["attention_mask"] = {"causal": mask} if isinstance(inputs.get("attention_mask"), dict) else mask
     made = None if inputs["position_embeddings"] is None else angles(config, positions, kind, dtype)
     places = {"position_ids": positions[None]} if inputs.get("position_ids") is not None else {}
-    turned = listen(module, **{**inputs, **places, "position_embeddings": made})
+    scaled = {}
+    if inputs.get("attention_scaling") is not None:  # Beam's factor of queries
+        scaled = {"attention_scaling": file_of(config.model_type).compute_attention_scaling(positions[None])}
+    turned = listen(module, **{**inputs, **places, **scaled, "position_embeddings": made})
     module.attn_temperature_tuning = False  # Llama 4's factor of queries counts tokens, not positions
     places = {name: torch.zeros_like(ids) for name, ids in places.items()}
-    still = listen(module, **{**inputs, **places, "position_embeddings": stillness(made, config.model_type)})
+    scaled = dict.fromkeys(scaled)
+    still = listen(module, **{**inputs, **places, **scaled, "position_embeddings": stillness(made, config.model_type)})
     return still, turned
 
 

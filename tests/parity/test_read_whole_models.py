@@ -40,7 +40,7 @@ RULES = {
 
 
 def model_of(model_type):
-    """Values, and layers with what went in and came out; attention sinks of GPT-OSS are taken away."""
+    """Values, and layers with what went in and came out; GPT-OSS's sinks and what Doge's values add are taken away."""
     values = new_spelling(model_type, RULES[model_type]) if model_type in RULES else plain_spelling(model_type, "default")
     if model_type in QUERY_SCALED:
         values["rope_parameters"]["original_max_position_embeddings"] = 8  # so that 40 tokens have five factors
@@ -48,6 +48,8 @@ def model_of(model_type):
     for layer in filter(None, layers):
         if getattr(layer.module, "sinks", None) is not None:
             torch.nn.init.constant_(layer.module.sinks, -torch.inf)
+        if model_type == "doge":
+            torch.nn.init.zeros_(layer.module.A)
     return values, config, [layer and layer._replace(heard=listen(layer.module, **layer.inputs)) for layer in layers]
 
 
@@ -56,6 +58,8 @@ def at_angles_of_0(config, layer):
     inputs["position_embeddings"] = stillness(inputs["position_embeddings"], config.model_type)
     if config.model_type in QUERY_SCALED:
         inputs["position_ids"] = torch.zeros_like(inputs["position_ids"])
+    if "attention_scaling" in inputs:
+        inputs["attention_scaling"] = None
     tuned = getattr(module, "attn_temperature_tuning", False)
     module.attn_temperature_tuning = False
     still = listen(module, **inputs)

@@ -11,7 +11,7 @@ from torch import nn
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
 from ordinate.checkpoints.patches import window_ids
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, QueryScale, RotaryPlan, StackPlan
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
@@ -165,6 +165,14 @@ class BuiltStack(nn.Module):
         plan = self.plan.layers[layer]
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
+        if plan.compressed is not None:
+            kind = f"{layer} ({plan.kind}: one key more for each {plan.compressed} tokens)"
+            raise ValueError(
+                f"layer: needed one whose keys are tokens, got {kind}; turn with built.layers[{layer}] and call attend"
+            )
+        scheme = self.layers[layer]
+        turned = scheme if plan.values_turn and isinstance(scheme, Rope) else None
+        v = v if turned is None else turned.keys(v, k_positions)
         parted = [self._part(plan, places, q.device) for places in (q_positions, k_positions)]
         if parted[0] is not None and parted[1] is not None:
             q_ids, k_ids = parted[0], parted[1]
@@ -172,12 +180,12 @@ class BuiltStack(nn.Module):
             if documents is not None:
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
-        q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), self.layers[layer], None if at is None else at[layer]
+        q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), scheme, None if at is None else at[layer]
         if plan.heads_joined and scheme is not None:
             q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
             q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
             scheme = layer_at = None
-        return attend(
+        out = attend(
             q,
             k,
             v,
@@ -193,6 +201,7 @@ class BuiltStack(nn.Module):
             scale=plan.softmax_scale,
             dropout=dropout,
         )
+        return out if turned is None else turned.queries(out, _negative(q_positions))
 
     def _part(self, plan: LayerPlan, positions: Positions, device: torch.device) -> torch.Tensor | None:
         """Which chunk or window every token is in, or None where a layer has neither."""
@@ -221,14 +230,16 @@ class BuiltStack(nn.Module):
         if rule is None:
             return q
         factors = query_factors(rule, positions, device=q.device)
+        if isinstance(rule, PowerScale):
+            return (q.float() * factors).to(q.dtype) if q.dtype != torch.float64 else q * factors
         return (q * (factors.to(q.dtype) if rule.rounded else factors)).to(q.dtype)
 
 
-def query_factors(rule: QueryScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
-    """Give 1 + strength log(1 + floor((position + first) / length)).
+def query_factors(rule: QueryScale | PowerScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
+    """Give 1 + strength log(1 + floor((position + first) / length)), or ((position + first) / length + 1)^exponent.
 
     Args:
-        rule: strength, length and first.
+        rule: its numbers.
         positions: where the queries are.
         device: where a range's result is made.
 
@@ -244,10 +255,17 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
                 [1.0693]])
     """
     place = as_tensor(positions, device)
+    if isinstance(rule, PowerScale):
+        factors = torch.exp(rule.exponent * torch.log1p((place.float() + rule.first) / rule.length))  # as Beam computes it
+        return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
     steps = ((place.double() + rule.first) / rule.length).floor().float()
     growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
     factors = 1.0 + rule.strength * growth
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
+
+
+def _negative(positions: Positions) -> Positions:
+    return range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
 
 
 def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 from ordinate.checkpoints.coordinates import shared_out, words
 from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -151,6 +151,10 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"of which {layer.window_back} back")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
+    if layer.values_turn:
+        parts.append("values turn with the keys, outputs back")
+    if layer.compressed is not None:
+        parts.append(f"one key more for each {layer.compressed} tokens, at the first one's position")
     if layer.grid_window is not None:
         parts.append(f"windows of {layer.grid_window} x {layer.grid_window} patches")
     if layer.grid is not None:
@@ -158,9 +162,7 @@ def _layer(layer: LayerPlan) -> str:
     if layer.heads_joined:
         parts.append("heads are turned as one")
     if layer.query_scale is not None:
-        scale = layer.query_scale
-        place = f"(p + {scale.first})" if scale.first else "p"
-        parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
+        parts.append(_query_scale(layer.query_scale))
     if (
         isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
         and layer.scheme.scaling is not None
@@ -168,6 +170,13 @@ def _layer(layer: LayerPlan) -> str:
     ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
+
+
+def _query_scale(scale: QueryScale | PowerScale) -> str:
+    place = f"(p + {scale.first})" if scale.first else "p"
+    if isinstance(scale, PowerScale):
+        return f"queries x ({place} / {scale.length} + 1)^{scale.exponent:g}"
+    return f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))"
 
 
 def _scheme(plan: Any) -> str:

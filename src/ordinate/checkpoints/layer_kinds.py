@@ -14,11 +14,12 @@ FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attenti
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """A layer's type, whether it attends and turns, and how far it sees."""
+    """A layer's type, whether it attends and turns, by the scaling rule or the base alone, and how far it sees."""
 
     kind: str = FULL
     attends: bool = True
     turns: bool = True
+    scaled: bool = True
     window: int | None = None
     window_back: int | None = None
     chunk: int | None = None
@@ -59,7 +60,7 @@ def windowed(*, default: int | None = None, switch: bool = False, inclusive: boo
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, window_back=None, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, scaled=True, window=8, window_back=None, chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:

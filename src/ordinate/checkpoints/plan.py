@@ -162,6 +162,21 @@ class QueryScale:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PowerScale:
+    """Queries are multiplied by ((position + first) / length + 1)^exponent, in float32, and rounded to their dtype.
+
+    Attributes:
+        exponent: of the growth.
+        length: positions below it change little.
+        first: what is added to the position.
+    """
+
+    exponent: float
+    length: int
+    first: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerPlan:
     """What one layer's attention does with positions.
 
@@ -174,6 +189,8 @@ class LayerPlan:
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
+        values_turn: whether values turn as keys do, and what comes out turns back by the query's position (DeepSeek-V4).
+        compressed: beside the tokens that it sees, keys are made of this many tokens each, at the position of the first.
         grid_window: patches see their own window of the grid, of this many rows and columns.
         grid: how this layer numbers patches, where it does so otherwise than the stack.
         heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
@@ -184,9 +201,11 @@ class LayerPlan:
     window: int | None = None
     window_back: int | None = None
     chunk: int | None = None
-    query_scale: QueryScale | None = None
+    query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
     attends: bool = True
+    values_turn: bool = False
+    compressed: int | None = None
     grid_window: int | None = None
     grid: GridPlan | None = None
     heads_joined: bool = False

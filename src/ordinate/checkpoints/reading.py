@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, rotary_pairs, table_models
+from ordinate.checkpoints import bias_models, blt_models, deepseek_v4_models, dots3_models, rotary_pairs, still_models, table_models
 from ordinate.checkpoints.axial_models import read_axial
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
+from ordinate.checkpoints.left_out import LEFT_OUT
 from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -24,6 +25,7 @@ from ordinate.checkpoints.wholes import PLACES, WHOLES
 SHOWN = 60
 BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
+OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
@@ -53,9 +55,9 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
 
     Differs from:
         transformers, where it drops what a file says: YaRN's truncate inside a layer type's dictionary, one rope_theta for both
-        layer types of OLMo 3, gpt_neox's rope_theta, attn_factor, MPT's alibi_bias_max, a rule named by "type" in dictionaries by
-        layer type. Lengths are one sequence's, told by ``at_length``; transformers remembers dynamic NTK's largest base and chooses
-        LongRoPE's list by the longest row.
+        layer types of OLMo 3, gpt_neox's rope_theta, DBRX's base in attn_config, MiniMax M3's rotary_dim, attn_factor, MPT's
+        alibi_bias_max, a rule named by "type" in dictionaries by layer type. Lengths are one sequence's, told by ``at_length``;
+        transformers remembers dynamic NTK's largest base and chooses LongRoPE's list by the longest row.
 
     Example:
         >>> config = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 32,
@@ -109,7 +111,10 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     _check_causal(fields, stacks)
     check_leftovers(fields)
     for outer in around:
-        _check_around(fields, outer, source.name)
+        _check_around(fields, outer)
+        _note_other_parts(fields, outer, source.name)
+    if not prefix:
+        _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
 
 
@@ -183,12 +188,16 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
+    if model_type in LEFT_OUT:
+        raise ValueError(
+            f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed: {LEFT_OUT[model_type]}"
+        )
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     known = f"known are {len(MODEL_TYPES)} types, which `ordinate read --types` lists"
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
 
-def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
+def _check_around(fields: Fields, values: Mapping[str, Any]) -> None:
     """Keys beside text_config: the text model does not read them, so they must not say something else."""
     for key, value in values.items():
         if is_off(value) or not looks_positional(key):
@@ -199,6 +208,9 @@ def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
             fields.warnings.append(f"{key}: changes nothing beside text_config")
         else:
             fields.refuse(f"{printable(key)}: looks like a key of positions and is unknown beside text_config, got {short(value)}")
+
+
+def _note_other_parts(fields: Fields, values: Mapping[str, Any], name: str) -> None:
     for key in BESIDE:
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"

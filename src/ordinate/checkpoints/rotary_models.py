@@ -10,7 +10,7 @@ from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
@@ -18,6 +18,8 @@ from ordinate.scaling import Proportional, YaRN
 
 if TYPE_CHECKING:
     from ordinate.rotation import Layout
+
+BEAM = PowerScale(exponent=0.1, length=2048, first=1)
 
 
 def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = None) -> StackPlan:
@@ -56,7 +58,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         fields.note("model_type", fields.model_type, became)
     if kind.beside:
         fields.note("model_type", fields.model_type, kind.beside)
-    schemes = {
+    turned = {
         label: _rope(
             fields,
             kind,
@@ -68,6 +70,8 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         )
         for label, setting in settings.items()
     }
+    schemes = {(label, True): scheme for label, scheme in turned.items()}
+    schemes |= {(label, False): replace(scheme, scaling=None) for label, scheme in turned.items()}
     scale = _softmax_scale(fields, kind, head_dim)
     query_scale = _query_scale(fields, kind, settings)
     layers = [_layer(shape, schemes, settings, scale, query_scale) for shape in shapes]
@@ -210,7 +214,8 @@ def _rope(
 def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
     match kind.scale:
         case "query_pre_attn_scalar":
-            return float(fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5") ** -0.5)
+            own = fields.take(("query_pre_attn_scalar",), ordinary(), "softmax scale {}^-0.5", default=head_dim)
+            return float(own**-0.5)
         case "attention_multiplier":
             usual = float(head_dim**-0.5)
             return fields.take(("attention_multiplier",), ordinary(), "softmax scale {}", default=usual)
@@ -222,12 +227,14 @@ def _softmax_scale(fields: Fields, kind: RotaryType, head_dim: int) -> float:
             return float(head_dim**-0.5)
 
 
-def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSettings]) -> QueryScale | None:
-    """Ministral 3 scales the queries of all layers, Llama 4 those of layers without a rotation."""
+def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSettings]) -> QueryScale | PowerScale | None:
+    """Ministral 3 scales the queries of all layers, Llama 4 and Beam those of layers without a rotation."""
     if kind.rope.query_scale:
         setting = next(iter(settings.values()))
         return QueryScale(strength=setting.query_strength or 1.0, length=setting.original_length or 1, first=0, rounded=True)
-    if not kind.query_scale:
+    if kind.query_scale == "power":
+        return BEAM
+    if kind.query_scale == "none":
         return None
     on = fields.take(("attn_temperature_tuning",), switch, "queries without rotation grow with the position: {}", default=True)
     strength = fields.take(("attn_scale",), ordinary(), "by {} times the logarithm", default=0.1)
@@ -237,15 +244,15 @@ def _query_scale(fields: Fields, kind: RotaryType, settings: dict[str, RopeSetti
 
 def _layer(
     shape: LayerKind,
-    schemes: dict[str, RopePlan | MultimodalRopePlan],
+    schemes: dict[tuple[str, bool], RopePlan | MultimodalRopePlan],
     settings: dict[str, RopeSettings],
     scale: float,
-    query_scale: QueryScale | None,
+    query_scale: QueryScale | PowerScale | None,
 ) -> LayerPlan:
-    rule = settings[shape.kind].rule if shape.turns else None
+    rule = settings[shape.kind].rule if shape.turns and shape.scaled else None
     grows = query_scale is not None and shape.attends and (query_scale.first == 0 or not shape.turns)
     return LayerPlan(
-        scheme=schemes[shape.kind] if shape.turns else None,
+        scheme=schemes[shape.kind, shape.scaled] if shape.turns else None,
         softmax_scale=_with_rule(scale, rule),
         window=shape.window,
         window_back=shape.window_back,

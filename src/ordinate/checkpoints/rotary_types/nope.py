@@ -71,7 +71,7 @@ NOPE: dict[str, RotaryType] = {
         layout="interleaved",
         arithmetic="float32",
         layers=llama4,
-        query_scale=True,
+        query_scale="logarithm",
         rope=RopeKeys(base=500000.0),
         defaults={
             "max_position_embeddings": 131072,

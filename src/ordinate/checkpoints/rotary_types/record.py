@@ -38,7 +38,7 @@ class RotaryType:
         bidirectional: whether ``use_bidirectional_attention`` is read; a window then counts both ways together.
         rotary_dim: whether the width that turns is declared as ``rotary_dim``.
         says_layout: whether ``rope_interleave`` declares the layout.
-        query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
+        query_scale: how queries of layers that do not turn grow with the position: "none", "logarithm" (Llama 4) or "power" (Beam).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
         sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
@@ -64,7 +64,7 @@ class RotaryType:
     bidirectional: bool = False
     rotary_dim: bool = False
     says_layout: bool = False
-    query_scale: bool = False
+    query_scale: Literal["none", "logarithm", "power"] = "none"
     declares_reach: bool = False
     sign: Literal[1, -1] = 1
     normed_after: bool = False

@@ -27,14 +27,17 @@ SIZES = {
     "lfm2": (32, 32, 2560),
     "llama": USUAL,
     "llama4_text": (48, 40, 5120),
+    "minimax_m3_vl_text": (60, 64, 6144),
     "mistral": USUAL,
     "mllama_text_model": (40, 32, 4096),
+    "molmo2_text": (36, 32, 4096),
     "modernbert": (22, 12, 768),
     "muse_glimmer_text": (52, 32, 6656),
     "muse_spark_text": (62, 128, 8192),
     "persimmon": (36, 64, 4096),
     "qwen2": USUAL,
     "qwen3": USUAL,
+    "step3p5": (45, 64, 4096),
     "unlimited_ocr_text": (12, 10, 1280),
 }
 
