@@ -1,18 +1,21 @@
 """Model types with rotary embeddings: all of them, and the model files' own rotary modules."""
 
+import contextlib
 import copy
 import importlib
 import warnings
+from unittest import mock
 
 import torch
 from reading_kin import KIN
 from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
+from reading_speech import EMBEDDERS, SPEECH, SPEECH_CLASSES, SPEECH_FOLDERS, Handed
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN, **MULTIMODAL}
+MODELS = {**FULLY, **KIN, **MULTIMODAL, **SPEECH}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
@@ -22,8 +25,10 @@ FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "d
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+FOLDERS |= SPEECH_FOLDERS
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
+CLASSES |= SPEECH_CLASSES
 CLASSES |= {
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
@@ -32,6 +37,7 @@ CLASSES |= {
 
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
+    "evolla": "EvollaRotaryEmbedding",
     "gptj": "GPTJRotaryEmbedding",
     "codegen": "CodeGenRotaryEmbedding",
 }
@@ -59,9 +65,11 @@ def config_of(values):
 
 def model_from(config, implementation):
     """Give the model of a configuration, with drawn weights."""
-    name = CLASSES.get(config.model_type)
-    make = getattr(file_of(config.model_type), name)._from_config if name else AutoModel.from_config
-    return make(config, attn_implementation=implementation)
+    name, file = CLASSES.get(config.model_type), file_of(config.model_type)
+    make = getattr(file, name)._from_config if name else AutoModel.from_config
+    embedder = EMBEDDERS.get(config.model_type)
+    with mock.patch.object(file, embedder, Handed) if embedder else contextlib.nullcontext():
+        return make(config, attn_implementation=implementation)
 
 
 def plan_of(values):

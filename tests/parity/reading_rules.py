@@ -4,6 +4,7 @@ from reading_kin import KIN
 from reading_models import MODELS, PER_TYPE, SINUSOIDS
 from reading_multimodal import MULTIMODAL, sections_of
 from reading_sizes import LONGEST, TRAINED
+from reading_speech import SPEECH
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
 BASE, LOCAL_BASE = 123456.7, 7654.3
@@ -32,7 +33,7 @@ RULES = {
     "proportional, factor": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "factor": 3.0},
 }
 # Types whose code is another's: one rule of each kind.
-SAMPLED = {*KIN, *MULTIMODAL} - {"qwen2_vl_text", "qwen3_vl_text"}
+SAMPLED = {*KIN, *MULTIMODAL, *SPEECH} - {"qwen2_vl_text", "qwen3_vl_text"}
 SAMPLE = ("default", "linear", "dynamic", "yarn, mscales", "longrope, factor", "llama3", "proportional")
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
@@ -48,6 +49,8 @@ SHARES |= {
     "laguna": 0.25,
 }
 SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
+SHARES |= {"glmasr_encoder": 0.25, "nemotron3_diarization_audio": 0.5}
+SHARES |= dict.fromkeys(("nemotron3_5_transcribe_asr_audio", "nemotron3_5_transcribe_word_timestamp"), 0.25)
 SHARES |= {"minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon")

@@ -1,6 +1,7 @@
 """Tiny models of transformers with an attention function that writes down what it is given, then calls the model file's own."""
 
 import functools
+import inspect
 import math
 import re
 import sys
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import torch
 from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, model_from, rotary_of
 from reading_multimodal import theirs
+from reading_speech import feed
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
@@ -118,9 +120,9 @@ def run(values, tokens=TOKENS):
             module.query_layernorm = module.key_layernorm = torch.nn.Identity()
     modules, inputs = attentions_of(model), {}
     handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
-    tokens = tokens[..., None] if config.model_type == "csm" else tokens  # one number for each codebook
+    given, named = feed(config, tokens)
     with torch.no_grad():
-        model(tokens, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal else {}))
+        model(*given, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal and not named else named))
     for handle in handles:
         handle.remove()
     layers = {
@@ -132,9 +134,7 @@ def run(values, tokens=TOKENS):
 
 
 def _keep(inputs, module, positional, named):
-    named = dict(named)
-    if positional:
-        named["hidden_states"] = positional[0]
+    named = {**dict(zip(inspect.signature(module.forward).parameters, positional, strict=False)), **named}
     inputs[module] = {key: value for key, value in named.items() if key not in ("cache", "past_key_values", "layer_past")}
 
 
