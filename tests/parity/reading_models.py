@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import importlib
 import warnings
 from unittest import mock
@@ -11,10 +12,11 @@ from reading_kin import KIN
 from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
 from reading_speech import EMBEDDERS, SPEECH, SPEECH_CLASSES, SPEECH_FOLDERS, Handed
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from ordinate.checkpoints import read
 
+BESIDE = ("evolla", "moshi")  # with stacks that test_read_stacked holds
 MODELS = {**FULLY, **KIN, **MULTIMODAL, **SPEECH}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
@@ -66,6 +68,9 @@ def config_of(values):
 def model_from(config, implementation):
     """Give the model of a configuration, with drawn weights."""
     name, file = CLASSES.get(config.model_type), file_of(config.model_type)
+    if name and not issubclass(getattr(file, name), PreTrainedModel):
+        config._attn_implementation = implementation
+        return getattr(file, name)(config)
     make = getattr(file, name)._from_config if name else AutoModel.from_config
     embedder = EMBEDDERS.get(config.model_type)
     with mock.patch.object(file, embedder, Handed) if embedder else contextlib.nullcontext():
@@ -76,7 +81,12 @@ def plan_of(values):
     """Give our plan; keys that change nothing are warned of elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return read(copy.deepcopy(values))
+        return main_part(read(copy.deepcopy(values)))
+
+
+def main_part(plan):
+    """Give a plan of the one stack that is held here, of models with others beside it."""
+    return dataclasses.replace(plan, stacks=(plan.stack("decoder"),)) if plan.model_type in BESIDE else plan
 
 
 def file_of(model_type):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from reading_models import COMPLEX, PER_TYPE, SINUSOIDS, config_of, file_of, model_from, rotary_of
 from reading_multimodal import theirs
-from reading_speech import feed
+from reading_speech import feed, handed_angles, without_norms
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
@@ -117,8 +117,10 @@ def run(values, tokens=TOKENS):
     model = lively(model_from(config, eager))
     if ROTARY_TYPES[config.model_type].normed_after:  # so that what is handed on is what was turned
         for module in attentions_of(model).values():
-            module.query_layernorm = module.key_layernorm = torch.nn.Identity()
+            without_norms(module)
     modules, inputs = attentions_of(model), {}
+    for module in modules.values():
+        handed_angles(module)
     handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
     given, named = feed(config, tokens)
     with torch.no_grad():

@@ -23,7 +23,9 @@ def rotary_code(folder):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and re.search("Rotary|RoPE|Rope", node.name):
                 classes.append(node.name)
-            elif isinstance(node, ast.FunctionDef) and re.search(r"^apply_\w*rot|^rotate_|^stack_freqs$|^apply_\w+_rope$", node.name):
+            elif isinstance(node, ast.FunctionDef) and re.search(
+                r"^apply_\w*rot|^rotate_|^stack_freqs$|^apply_\w+_rope$", node.name
+            ):
                 functions.append(node.name)
     return RotaryCode(tuple(classes), tuple(functions))
 

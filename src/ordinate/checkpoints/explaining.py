@@ -93,6 +93,8 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
         yield f"{'layer' if len(found) == 1 else 'layers'} {_runs(found)}: {_layer(layer)}"
     if stack.table is not None:
         yield f"shared table: {_arguments(stack.table)}"
+    if stack.cross_input is not None:
+        yield f"before cross-attention: {_scheme(stack.cross_input)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
     if stack.cross_grid is not None:
@@ -127,6 +129,8 @@ def _counting(stack: StackPlan) -> str:
             return "real tokens are counted, by the attention mask"
         case "tokens":
             return f"real tokens are counted, all but padding token {ids.padding_token}"
+        case "heads":
+            return "a head's number is the position of all its queries and keys"
         case _ if stack.grid is not None:
             told = _arguments(stack.grid)
             return (
@@ -146,6 +150,10 @@ def _layer(layer: LayerPlan) -> str:
         parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if layer.window is not None:
         parts.append(f"window {layer.window}")
+    if layer.ahead is not None:
+        parts.append(f"keys up to {layer.ahead - 1} ahead")
+    if layer.turned != "queries and keys":
+        parts.append(f"turns {layer.turned}")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
     if layer.grid_window is not None:

@@ -21,6 +21,7 @@ class LayerKind:
     turns: bool = True
     window: int | None = None
     chunk: int | None = None
+    ahead: int | None = None
 
 
 Kinds = list[LayerKind]
@@ -57,7 +58,7 @@ def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None, ahead=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:

@@ -50,6 +50,8 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
     if kind.normed_after:
         became = "queries and keys are normed after they turn: scheme.queries and scheme.keys, the norm, attend without a scheme"
         fields.note("model_type", fields.model_type, became)
+    if kind.remark:
+        fields.note("model_type", fields.model_type, kind.remark)
     schemes = {
         label: _rope(fields, kind, setting, layout=layout, head_dim=head_dim, start=start, width=width)
         for label, setting in settings.items()
@@ -63,7 +65,7 @@ def read_rotary(fields: Fields, kind: RotaryType, *, layout: Layout | None = Non
         max_length=max_length,
         input=None,
         layers=tuple(layers),
-        position_ids=PositionIds(axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
+        position_ids=PositionIds(counted_from=kind.ids, axes=1 if kind.rope.sections is None else kind.rope.sections.axes),
     )
 
 
@@ -209,6 +211,7 @@ def _layer(
         softmax_scale=_with_rule(scale, rule),
         window=shape.window,
         chunk=shape.chunk,
+        ahead=shape.ahead,
         query_scale=query_scale if grows else None,
         kind=shape.kind,
         attends=shape.attends,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinate.checkpoints.layer_kinds import Policy, all_alike
+from ordinate.checkpoints.plan import IdsFrom
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class RotaryType:
         declares_reach: whether an encoder's window is declared for one direction, not both together.
         sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
+        ids: how positions are counted.
+        remark: what the model does beside a rotation, which a user of the plan must do too.
     """
 
     layout: Layout = "half"
@@ -60,3 +63,5 @@ class RotaryType:
     declares_reach: bool = False
     sign: Literal[1, -1] = 1
     normed_after: bool = False
+    ids: IdsFrom = "order"
+    remark: str = ""
