@@ -291,3 +291,16 @@ def test_windows_of_a_cache(model_type, near):
         v, out = (torch.cat([getattr(step[layer], name)[:, :, -1:] for step in steps], dim=2) for name in ("value", "out"))
         raw.append((q, k, v, out))
     held(stack, raw, changed(stack, window=None), changed(stack, window=10), near=near)
+
+
+def test_timesfm_counts_patches_that_are_there():
+    """Patches of padding in front have positions before 0, and the first real one has 0."""
+    config = config_of({"model_type": "timesfm2_5", **SPEECH["timesfm2_5"]})
+    model, counted = model_of(config), []
+    model.rotary_emb.register_forward_pre_hook(lambda _, given: counted.append(given[1]))
+    padding = (torch.arange(LENGTH * 4) < 12).long()[None]
+    with torch.no_grad():
+        model(drawn(1, LENGTH * 4), past_values_padding=padding)
+    assert counted[0].tolist() == [[place - 3 for place in PLACES]]
+    ids = checkpoints.read({"model_type": "timesfm2_5", **SPEECH["timesfm2_5"]}).position_ids
+    assert ids.counted_from == "mask"

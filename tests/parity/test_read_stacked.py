@@ -127,3 +127,9 @@ def test_dias_cross_attention_does_not_turn():
         assert torch.equal(found.key, module.k_proj(states).view(1, 5, 2, 32).transpose(1, 2))
         assert torch.equal(found.query, module.q_proj(given).view(1, LENGTH, 2, 32).transpose(1, 2))
         assert found.scale == plan.softmax_scale
+
+
+def test_models_inside_are_said_to_be_left_out():
+    for model_type, key in (("moshi", "audio_encoder_config"), ("xcodec2", "semantic_model_config")):
+        plan = read(config_of(VALUES[model_type]))
+        assert [entry.became for entry in plan.entries if entry.key == key] == ["not read: the configuration of another model"]

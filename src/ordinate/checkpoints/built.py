@@ -146,8 +146,8 @@ class BuiltStack(nn.Module):
 
         Args:
             layer: its number.
-            q: queries, neither turned nor scaled.
-            k: keys, not turned.
+            q: queries, neither turned nor scaled; made of ``turned_states`` where the plan's ``turned`` is "states".
+            k: keys, not turned; made of the same states.
             v: values.
             q_positions: where the queries are.
             k_positions: where the keys are.

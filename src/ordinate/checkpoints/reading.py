@@ -27,6 +27,7 @@ BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", 
 OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+MODELS_INSIDE = ("audio_encoder_config", "codec_config", "semantic_model_config")
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *READERS, *STACKED, *WHOLES, *SAME}))
 
 
@@ -106,6 +107,9 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
             fields.fault(key, f"cannot be honoured: {inner_type} is no composite of several models")
     _note_type(fields, values, model_type)
     _note_passed_over(fields, inner, passed_over)
+    for key in MODELS_INSIDE:
+        if isinstance(inner.get(key), Mapping):
+            fields.note(key, f"{len(inner[key])} keys", "not read: the configuration of another model")
     stacks = reader(fields)
     check_causal(fields, stacks)
     check_leftovers(fields)
