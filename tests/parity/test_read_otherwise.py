@@ -30,6 +30,7 @@ LENGTH = 3000  # modules that count positions themselves
 DTYPES = (torch.float32, torch.bfloat16)
 RULES = {
     "plain": {},
+    "absent": {"rope_parameters": None},
     "default": {"rope_parameters": {"rope_type": "default", "rope_theta": 777.7}},
     "yarn": {"rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 777.7, "original_max_position_embeddings": 512}},
     "linear": {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 777.7, "partial_rotary_factor": 1.0}},
