@@ -36,6 +36,10 @@ class Part:
         dropped_by: key that drops the part where it is there and null.
         renamed: keys of the part's own row, and the whole's keys that stand for them.
         check: what else the whole's configuration must hold.
+
+    Example:
+        >>> Part(name="encoder", model_type="dia_encoder", key="encoder_config").cross_scale is None
+        True
     """
 
     name: str
