@@ -10,11 +10,14 @@ import warnings
 
 import pytest
 import torch
+from encoder_cases import drawn
 from encoder_spy import heard, rotary_of
-from encoders_of_images import ENCODERS_OF_IMAGES, drawn
+from encoders_of_images import ENCODERS_OF_IMAGES
+from segmenter_cases import SEGMENTERS
 
 from ordinate.checkpoints import read
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
+from ordinate.checkpoints.axial_types.layers import convolutions_by_type
 from ordinate.checkpoints.patches import window_ids
 from ordinate.rotation import rotate
 
@@ -23,7 +26,8 @@ DTYPES = [torch.float32, torch.bfloat16]
 WITHOUT_IDS = ("dinov3_vit", "sapiens2", "eomt_dinov3", "efficientloftr", "llama4_vision_model")
 COMPLEX = ("llama4_vision_model",)
 LEARNED_CLASS = ("mlcd_vision_model",)  # its first token is turned by angles that are weights
-WINDOWED = [name for name, kind in AXIAL_TYPES.items() if kind.policy is not None and "conv" not in kind.policy.__name__]
+ENCODERS = [name for name in ENCODERS_OF_IMAGES if name not in SEGMENTERS]  # test_read_segmenters has those
+WINDOWED = [name for name, kind in AXIAL_TYPES.items() if name in ENCODERS and kind.policy not in (None, convolutions_by_type)]
 
 
 def plan_of(model_type, **changes):
@@ -65,7 +69,7 @@ def test_every_row_of_the_table_is_held():
     assert set(ENCODERS_OF_IMAGES) == set(AXIAL_TYPES)
 
 
-@pytest.mark.parametrize("model_type", [name for name in ENCODERS_OF_IMAGES if name not in WITHOUT_IDS])
+@pytest.mark.parametrize("model_type", [name for name in ENCODERS if name not in WITHOUT_IDS])
 def test_coordinates(model_type):
     """Ours are those that the encoder gives its rotary module, of several images and frames with unequal sides."""
     case, seen, plan = ENCODERS_OF_IMAGES[model_type], heard(model_type, torch.float32), plan_of(model_type)
@@ -80,7 +84,7 @@ def test_coordinates(model_type):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_cos_and_sin(model_type, dtype):
     plan, seen = plan_of(model_type), heard(model_type, dtype)
     made, places = seen.made[0][2], places_of(model_type, plan)
@@ -109,7 +113,7 @@ def in_a_row(found):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_queries_and_keys(model_type, dtype):
     case, seen, plan = ENCODERS_OF_IMAGES[model_type], heard(model_type, dtype), plan_of(model_type)
     places = places_of(model_type, plan)
@@ -135,7 +139,7 @@ def test_queries_and_keys(model_type, dtype):
             assert torch.equal(ours, after)
 
 
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_layers_and_softmax_scale(model_type):
     plan, seen = plan_of(model_type), heard(model_type, torch.float32)
     assert len(plan.layers) == len(seen.model.config.layer_types if hasattr(seen.model.config, "layer_types") else plan.layers)
@@ -229,7 +233,7 @@ def test_the_base_is_read(model_type, spelling):
         assert set(module.inv_freq.tolist()) == set(scheme.inverse_frequencies)
 
 
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_the_comparison_can_fail(model_type):
     """Other axes, bases, layouts and numbers of the first row show."""
     plan, seen, case = plan_of(model_type), heard(model_type, torch.float32), ENCODERS_OF_IMAGES[model_type]
