@@ -198,3 +198,20 @@ ENCODERS_OF_IMAGES: dict[str, Encoder] = {
     ),
     **SEGMENTERS,
 }
+
+# Directories without such an encoder of their own, and the type that is inside their configurations.
+BORROWED = {
+    "chmv2": "dinov3_vit",
+    "diffusion_gemma": "gemma4_vision",
+    "glmga": "glm4v_vision",
+    "mistral_large4": "pixtral",
+    "sam3_video": "sam3_vit_model",
+    "cosmos3_omni": "qwen3_vl_vision",
+    "glm46v": "glm4v_vision",
+    "hyperclovax_vision_v2": "qwen2_5_vl_vision",
+    "inkling2_loop": "inkling2_vision",
+    "lighton_ocr": "pixtral",
+    "mistral3": "pixtral",
+    "sam3_lite_text": "sam3_vit_model",
+    "sam3_tracker": "sam3_vit_model",
+}

@@ -6,14 +6,16 @@ queries and keys before and after, the attention function tells the softmax scal
 
 import copy
 import dataclasses
+import importlib
 import warnings
 
 import pytest
 import torch
 from encoder_cases import drawn
 from encoder_spy import heard, rotary_of
-from encoders_of_images import ENCODERS_OF_IMAGES
+from encoders_of_images import BORROWED, ENCODERS_OF_IMAGES
 from segmenter_cases import SEGMENTERS
+from transformers import PreTrainedConfig
 
 from ordinate.checkpoints import read
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
@@ -251,3 +253,45 @@ def test_the_comparison_can_fail(model_type):
             layers = tuple(dataclasses.replace(layer, scheme=dataclasses.replace(own, **change)) for layer in plan.layers)
             scheme = dataclasses.replace(plan.stack(), layers=layers).build().layers[0]
         assert (scheme.queries(before, places, sequence_dim=case.sequence_dim) - after).abs().max() > 1e-4
+
+
+def test_heads_that_are_turned_as_one():
+    """EfficientLoFTR's attention within an image, as ours gives it from 8 heads; between images nothing turns."""
+    plan, seen = plan_of("efficientloftr"), heard("efficientloftr", torch.float32)
+    built, places = plan.build(), places_of("efficientloftr", plan)
+    for number, call in enumerate(seen.turned):
+        query, _, v, scale, theirs = seen.attended[3 * number]
+        q, k = (x.view(*x.shape[:2], 8, 8).transpose(1, 2) for x in call[0][:2])
+        assert scale == plan.layers[number].softmax_scale == plan.stack().cross_attention.softmax_scale
+        for at in (None, built.at(places, places)):
+            ours = built.attend(number, q, k, v, q_positions=places, k_positions=places, at=at)
+            assert (ours - theirs).abs().max() < 1e-6
+        alone = q.transpose(1, 2).flatten(2)[:, None]
+        assert torch.equal(built.layers[number].queries(alone, places)[:, 0].view(q.shape[0], -1, 8, 8).transpose(1, 2), query)
+        assert not torch.equal(q, query)
+    assert len(seen.attended) == 3 * len(seen.turned)
+    assert plan.stack().cross_attention.scheme is None
+
+
+@pytest.mark.parametrize("share", [2.0, 8.0, 1.0])
+def test_other_shares_of_joined_heads_are_refused(share):
+    with pytest.raises(ValueError, match=f"partial_rotary_factor: needed 4, half of 8 heads on each axis, got {share:g}"):
+        plan_of("efficientloftr", partial_rotary_factor=share)
+
+
+@pytest.mark.parametrize("directory", BORROWED)
+def test_directories_whose_encoder_is_another_ones(directory):
+    """Their own code has no encoder that turns: the configuration inside theirs says which type it is."""
+    place = importlib.import_module(f"transformers.models.{directory}.configuration_{directory}")
+    whole = next(kind for kind in vars(place).values() if getattr(kind, "model_type", None) == directory)()
+    found, *_ = [inner for inner in inner_configurations(whole) if inner.model_type == BORROWED[directory]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert read(found).model_type == BORROWED[directory]
+
+
+def inner_configurations(config):
+    for value in vars(config).values():
+        if isinstance(value, PreTrainedConfig):
+            yield value
+            yield from inner_configurations(value)
