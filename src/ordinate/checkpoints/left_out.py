@@ -8,4 +8,8 @@ MISTRAL_LARGE4 = (
 LEFT_OUT: dict[str, str] = {
     "mistral_large4": MISTRAL_LARGE4,
     "mistral_large4_text": MISTRAL_LARGE4,
+    "vjepa2": "the two entries of a pair turn by different angles, which is no rotation",
+    "lightglue": "angles are a learned linear map of keypoints, weights and not frequencies",
+    "esmfold2": "axes have pairs of unequal number and bases of their own, and atoms have coordinates in space",
+    "musicflamingo": "features at the input are turned, by products of two times and in float64, and not queries and keys",
 }
