@@ -18,8 +18,8 @@ TABLES = ("bert", "roberta", "gpt2", "opt", "bart", "whisper")
 BIASES = ("bloom", "mpt", "t5", "mt5", "umt5", "deberta", "deberta-v2")
 OLD_SIZES = {"n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_head_kv": "num_kv_heads"}
 REFUSED = {"jina_embeddings_v2_base_en": "a BERT in name, with ALiBi", "nomic_embed_text_v1_5": "its own code's names"}
-# transformers 5.24 leaves attn_factor out: see test_read_where_transformers_errs.
-READ_OTHERWISE = ("deepseek_r1_0528_qwen3_8b",)
+# transformers 5.24 leaves attn_factor out, and LongRoPE's long factors: see test_read_where_transformers_errs and _stops.
+READ_OTHERWISE = ("deepseek_r1_0528_qwen3_8b", "phi_3_5_moe")
 ONE_WINDOW = ("mistral", "ministral3", "mixtral", "phi3", "starcoder2")
 
 
