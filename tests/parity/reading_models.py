@@ -31,7 +31,13 @@ PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
-FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
+FOLDERS |= {
+    "modernbert-decoder": "modernbert_decoder",
+    "deepseek_ocr2_text": "deepseek_ocr2",
+    "deepseek_ocr2_encoder": "deepseek_ocr2",
+    "gemma3n_text": "gemma3n",
+}
+FOLDERS |= {"deepseek_ocr2_encoder": "deepseek_ocr2"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
 FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
@@ -47,6 +53,7 @@ CLASSES |= {
     "mllama_text_model": "MllamaTextModel",
     "unlimited_ocr_text": "UnlimitedOcrTextModel",
     "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
+    "deepseek_ocr2_encoder": "DeepseekOcr2VisionEncoder",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
     "granite4_vision_text": "Granite4VisionTextModel",
@@ -54,6 +61,7 @@ CLASSES |= {
 
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
+    "deepseek_ocr2_encoder": "DeepseekOcr2VisionRotaryEmbedding",
     "evolla": "EvollaRotaryEmbedding",
     "gptj": "GPTJRotaryEmbedding",
     "codegen": "CodeGenRotaryEmbedding",

@@ -84,6 +84,8 @@ def feed(config, tokens):
     drawn = torch.Generator().manual_seed(0)
     if kind == "glmasr_encoder":
         return (), {"input_features": torch.randn(1, config.num_mel_bins, 2 * LENGTH, generator=drawn)}
+    if kind == "deepseek_ocr2_encoder":  # without patches its queries are a plain sequence
+        return (), {"inputs_embeds": torch.randn(1, LENGTH, width, generator=drawn), "num_patches": 0}
     if kind in EMBEDDED:
         return (), {"inputs_embeds": torch.randn(1, LENGTH, width, generator=drawn)}
     if kind == "nemotron3_5_transcribe_word_timestamp":
