@@ -21,7 +21,7 @@ from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.stacked import READERS, STACKED, read_stacked
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
-from ordinate.checkpoints.wholes import PLACES, REFUSED, WHOLES
+from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
 BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
@@ -174,8 +174,6 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     model_type = SAME.get(declared, declared)
     if model_type == "falcon" and values.get("alibi") is True:
         return bias_models.falcon_alibi, None
-    if model_type in REFUSED:
-        raise ValueError(f"{name}: model_type {short(model_type)} cannot be honoured: {REFUSED[model_type]}")
     if model_type in OTHER_TYPES:
         return OTHER_TYPES[model_type], None
     if model_type in READERS:

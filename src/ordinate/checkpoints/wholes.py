@@ -88,11 +88,3 @@ WITH_COORDINATES: dict[str, str] = {
 WHOLES: dict[str, str] = {**_IN_ORDER, **WITH_COORDINATES}
 # Where the text model's configuration stands, if not under text_config.
 PLACES: dict[str, tuple[str, ...]] = dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), ("thinker_config", "text_config"))
-# Known types that no plan can describe, and why.
-REFUSED: dict[str, str] = {
-    **dict.fromkeys(
-        ("hunyuan_vl", "hunyuan_vl_text"),
-        "the two entries of a pair turn by different coordinates of a token, which is no rotation",
-    ),
-    "qwen2_5_omni_dit": "the first head of each layer turns and the others do not, which a plan cannot say",
-}
