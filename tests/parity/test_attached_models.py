@@ -2,19 +2,29 @@
 
 import copy
 import functools
+import itertools
 import types
 
 import pytest
 import torch
-from reading_models import COMPLEX, MODELS, config_of, file_of, model_from
+from reading_models import COMPLEX, MODELS, SINUSOIDS, config_of, file_of, model_from
+from reading_rules import new_spelling
+from reading_sizes import FULLY
 from reading_spy import TOKENS, lively
+from transformers import AutoConfig, AutoModel
 
 import ordinate
+from ordinate.attaching.classes import AttachedModule
+from ordinate.checkpoints.reading import OTHER_TYPES
 
 # Far ones, each row in an order of its own; tables of GPT-J and CodeGen end at 1024.
 PLACES = torch.stack([torch.randperm(1000, generator=torch.Generator().manual_seed(row))[:40] for row in range(2)])
 # Complex products and torch.polar round otherwise than cos, sin and real products: a few roundings of the activations' dtype.
 NEAR = {torch.float32: 3e-5, torch.bfloat16: 0.1}
+
+
+# Types of MODELS that cannot be attached to, and why.
+REFUSED = {}
 
 
 @functools.cache
@@ -34,8 +44,9 @@ def in_dtype(model, dtype):
 def outputs(model, places):
     tokens = TOKENS.expand(len(places), -1)
     tokens = tokens[..., None] if model.config.model_type == "csm" else tokens
+    seen = torch.ones(len(places), 40, dtype=torch.int64)  # without a mask, a jump of positions is taken for a document's border
     with torch.no_grad():
-        return model(tokens, position_ids=places)[0]
+        return model(tokens, position_ids=places, attention_mask=seen)[0]
 
 
 def forbidden(*_, **__):
@@ -52,14 +63,21 @@ def forbid(monkeypatch, model_type):
             monkeypatch.setattr(value, "forward", forbidden)
 
 
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("model_type", MODELS)
+# Types without sdpa attention.
+EAGER_ONLY = ("gemma2", "vaultgemma", "gpt_oss", "flint", "granite_swa", "granitemoe_swa", "mimo_v2_flash")
+CASES = [
+    (model_type, dtype, attention)
+    for model_type in MODELS
+    for dtype, attention in itertools.product((torch.float32, torch.bfloat16), ("eager", "sdpa"))
+    if model_type not in REFUSED
+    and (attention == "eager" or model_type not in EAGER_ONLY)
+    and (model_type in FULLY or (dtype == torch.float32) == (attention == "eager") or model_type in EAGER_ONLY)
+]
+
+
+@pytest.mark.parametrize(("model_type", "dtype", "attention"), CASES, ids=lambda value: str(value).removeprefix("torch."))
 def test_the_same_bits(model_type, dtype, attention, monkeypatch):
-    try:
-        model = in_dtype(model_of(model_type, attention), dtype)
-    except ValueError as error:
-        pytest.skip(f"no {attention} attention: {error}")
+    model = in_dtype(model_of(model_type, attention), dtype)
     before = outputs(model, PLACES)
     with ordinate.attach(model):
         forbid(monkeypatch, model_type)
@@ -71,3 +89,91 @@ def test_the_same_bits(model_type, dtype, attention, monkeypatch):
     else:
         assert torch.equal(before, during)
     assert torch.equal(outputs(model, PLACES), before)
+
+
+# Its configuration keeps a rope_theta of its own beside the one in rope_parameters, and read refuses the two.
+TWO_BASES = ("bailing_hybrid",)
+OWN_PLACES = ("csm_depth_decoder_model",)  # takes no positions
+RULED = [name for name in MODELS if name not in (*SINUSOIDS, *REFUSED, *TWO_BASES)]
+RULES = {"phi3": "longrope, attention factor", "ministral3": "yarn, mscales"}
+
+
+@pytest.mark.parametrize("model_type", RULED)
+def test_the_same_bits_under_a_rule(model_type, monkeypatch):
+    """A rule that changes frequencies and has a magnitude."""
+    values = new_spelling(model_type, RULES.get(model_type, "yarn, attention factor"))
+    model = lively(model_from(config_of(values), "eager"))
+    places = PLACES % 500  # phi3 has other factors beyond 512
+    before, plain = outputs(model, places), outputs(model, PLACES[:, :1].expand(-1, 40) * 0)
+    with ordinate.attach(model):
+        forbid(monkeypatch, model_type)
+        during = outputs(model, places)
+    if model_type in COMPLEX:
+        assert (before.double() - during.double()).abs().max() <= NEAR[torch.float32]
+    else:
+        assert torch.equal(before, during)
+    assert model_type in OWN_PLACES or (before - plain).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("model_type", MODELS)
+def test_another_base_shows(model_type):
+    """The comparison can fail: frequencies a little smaller change the outputs."""
+    model = model_of(model_type, "eager")
+    before = outputs(model, PLACES)
+    with ordinate.attach(model, scaling=ordinate.scaling.Linear(factor=1.01)):
+        assert (outputs(model, PLACES) - before).abs().max() > 0.01
+
+
+def test_refused_types():
+    for model_type, reason in REFUSED.items():
+        with pytest.raises(ValueError, match=reason):
+            ordinate.attach(model_of(model_type, "eager"))
+
+
+@pytest.mark.parametrize("model_type", TWO_BASES)
+def test_two_bases_are_refused(model_type):
+    model = model_from(config_of(new_spelling(model_type, "linear")), "eager")
+    with pytest.raises(ValueError, match="disagree"):
+        ordinate.attach(model)
+
+
+NO_ROTATION = "needed layers that turn queries and keys, found none"
+TWO_STACKS = "needed a model with one stack of layers, got {} with 2"
+OTHERS = {
+    **dict.fromkeys(("bert", "bloom", "deberta", "deberta-v2", "gpt2", "mpt", "opt", "roberta"), NO_ROTATION),
+    **dict.fromkeys(("bart", "t5", "umt5", "whisper"), TWO_STACKS),
+    **dict.fromkeys(("qwen2_vl", "roformer", "recurrent_gemma", "moshi"), "is not in the table"),
+}
+
+
+def test_all_types_without_a_rotation_are_tried():
+    assert set(OTHER_TYPES) <= set(OTHERS)
+
+
+@pytest.mark.parametrize(("model_type", "reason"), OTHERS.items())
+def test_models_that_cannot_be_attached(model_type, reason):
+    with torch.device("meta"):
+        model = AutoModel.from_config(AutoConfig.for_model(model_type))
+    with pytest.raises(ValueError, match=reason.format(model_type)):
+        ordinate.attach(model)
+    assert not any(isinstance(module, AttachedModule) for module in model.modules())
+
+
+VISION = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+VISION |= {"image_size": 28, "patch_size": 14}
+
+
+@pytest.mark.parametrize(("whole", "text"), {"llava": "llama", "gemma3": "gemma3_text", "mistral3": "mistral"}.items())
+def test_the_text_part_of_a_whole(whole, text, monkeypatch):
+    """Mistral 3's pictures turn by a rotary module of their own, which stays as it is."""
+    values = {"text_config": {"model_type": text, **MODELS[text]}, "vision_config": dict(VISION)}
+    model = lively(AutoModel.from_config(AutoConfig.for_model(whole, **copy.deepcopy(values)), attn_implementation="eager"))
+    before = outputs(model, PLACES)
+    with ordinate.attach(model):
+        forbid(monkeypatch, text)
+        assert torch.equal(outputs(model, PLACES), before)
+        own = {name for name, module in model.named_modules() if "otary" in type(module).__name__ and "vision" in name}
+        assert own == ({"vision_tower.patch_positional_embedding"} if whole == "mistral3" else set())
+        attached = [name for name, module in model.named_modules() if isinstance(module, AttachedModule)]
+        assert all(name.startswith("language_model") for name in attached)
+        assert len(attached) == 9

@@ -99,6 +99,8 @@ def attach(
     plan = _read(model)
     if len(plan.stacks) != 1:
         raise ValueError(f"attach: needed a model with one stack of layers, got {plan.model_type} with {len(plan.stacks)}")
+    if plan.position_ids.axes != 1:
+        raise ValueError(f"attach: needed positions of one axis, got {plan.model_type} with {plan.position_ids.axes}")
     schemes, faults = _schemes(plan.stack(), scaling)
     found, more = find(model, plan.model_type, plan.stack()) if schemes else (None, [])
     if faults or more or found is None:
