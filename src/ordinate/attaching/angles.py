@@ -95,7 +95,10 @@ class Angles:
 
     def label(self, layer_type: str | None) -> str:
         """Give the layer type whose frequencies are asked for: the model names it, or it has one set for all."""
-        return layer_type if layer_type in self.wheels else self.only  # type: ignore[return-value]
+        label = layer_type if self.only is None else self.only
+        if label not in self.ropes:
+            raise ValueError(f"layer_type: needed one that turns, {' or '.join(self.ropes)}, got {layer_type!r}")
+        return label
 
     def __call__(self, x: torch.Tensor, positions: torch.Tensor, layer_type: str | None) -> Any:
         """Give what the model's layers take for cos and sin."""

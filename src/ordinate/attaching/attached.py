@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import warnings
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 from torch import nn
 
 from ordinate.attaching.angles import Angles, rope_of
 from ordinate.attaching.applying import COMPLEX_SEQUENCE_DIM, INTO_HALVES, Turn, stand_in
+from ordinate.attaching.caches import CachedTurning, faults_of_raw_keys
 from ordinate.attaching.classes import AttachedModule, attach_module, detach_module
 from ordinate.attaching.finding import Found, find
 from ordinate.attaching.functions import rebound
-from ordinate.checkpoints.plan import PositionPlan, RopePlan, StackPlan
+from ordinate.attaching.lengths import Lengths, OnSwitch, unwatch, watch
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
 from ordinate.checkpoints.reading import read
 from ordinate.phases import Phases
 from ordinate.scaling.rule import Rule
-
-OnSwitch = Literal["returned", "pin", "error"]
 
 
 class Attached:
@@ -103,9 +104,14 @@ def attach(
         raise ValueError(f"attach: needed positions of one axis, got {plan.model_type} with {plan.position_ids.axes}")
     schemes, faults = _schemes(plan.stack(), scaling)
     found, more = find(model, plan.model_type, plan.stack()) if schemes else (None, [])
+    if found is not None and len(set(schemes.values())) > 1 and not found.by_type:
+        more = ["needed rotary modules that take a layer_type, since rotations differ by layer type, got others"]
+    by_length = any(scheme.scaling is not None and scheme.scaling.needs_length for scheme in schemes.values())
+    if found is not None and by_length and on_switch == "returned":
+        more += faults_of_raw_keys(found, plan.model_type, _turn(found, schemes))
     if faults or more or found is None:
         raise ValueError(f"attach: {plan.model_type}: {'; '.join([*faults, *more])}")
-    _put_in(found, plan.model_type, schemes, phases)
+    _put_in(found, plan, schemes, phases, on_switch if by_length else None)
     return Attached(model, plan, phases=phases, scaling=scaling, on_switch=on_switch)
 
 
@@ -128,6 +134,8 @@ def detach(model: nn.Module) -> None:
         raise ValueError(f"detach: needed an attached model, got {type(model).__name__} without ordinate's rotation")
     for module in parts:
         detach_module(module)
+    for module in model.modules():
+        unwatch(module)
 
 
 def _attached_parts(model: nn.Module) -> list[nn.Module]:
@@ -172,29 +180,56 @@ def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, RopePlan
     return schemes, list(dict.fromkeys(faults))
 
 
-def _put_in(found: Found, model_type: str, schemes: dict[str, RopePlan], phases: Phases) -> None:
+def _turn(found: Found, schemes: dict[str, RopePlan]) -> Turn:
+    """How the model turns; where neighbours go through a function that gives halves, the other function takes halves."""
     scheme = next(iter(schemes.values()))
-    made = {plan: rope_of(plan) for plan in schemes.values()}
-    ropes = {kind: made[plan] for kind, plan in schemes.items()}
-    angles = Angles(ropes, phases=phases, arithmetic=scheme.arithmetic, form=found.form)
+    half = any(INTO_HALVES in names for _, names in found.attentions)
+    layout = "half" if half else scheme.layout
+    return Turn(layout=layout, arithmetic=scheme.arithmetic, head_dim=scheme.head_dim, start=scheme.rotary_start)
+
+
+def _put_in(found: Found, plan: PositionPlan, schemes: dict[str, RopePlan], phases: Phases, on_switch: OnSwitch | None) -> None:
+    """Change the modules; on_switch is None where no rule needs a length."""
+    turn, made = _turn(found, schemes), {scheme: rope_of(scheme) for scheme in schemes.values()}
+    ropes = {kind: made[scheme] for kind, scheme in schemes.items()}
+    angles = Angles(ropes, phases=phases, arithmetic=turn.arithmetic, form=found.form)
+    lengths = None if on_switch is None else Lengths(angles, on_switch=on_switch)
     for module in found.rotaries:
-        attach_module(module, _angles_forward, angles)
+        attach_module(module, _angles_forward, lengths or angles)
     for module, calls in found.attentions:
-        # Where both functions are there, neighbours go through the one that gives halves, and the other takes halves.
-        half = any(INTO_HALVES in names for _, names in found.attentions)
-        turn = Turn(
-            layout="half" if half else scheme.layout,
-            arithmetic=scheme.arithmetic,
-            head_dim=scheme.head_dim,
-            start=scheme.rotary_start,
+        place = COMPLEX_SEQUENCE_DIM.get(plan.model_type)
+        whole, queries = (
+            rebound(
+                inspect.getattr_static(type(module), "forward"),
+                {name: stand_in(name, function, turn, complex_dim=place, keys=keys) for name, function in calls.items()},
+            )
+            for keys in (True, False)
         )
-        replaced = {
-            name: stand_in(name, function, turn, complex_dim=COMPLEX_SEQUENCE_DIM.get(model_type))
-            for name, function in calls.items()
-        }
-        attach_module(module, rebound(type(module).forward, replaced), turn)  # type: ignore[arg-type]
+        if lengths is None:
+            attach_module(module, whole, turn)
+        else:
+            layer = _layer(module, plan)
+            turns = layer is None or layer.scheme is not None
+            kind = layer.kind if layer is not None and turns else None
+            cached = CachedTurning(
+                lengths=lengths, kind=kind, turn=turn, whole=whole, queries=queries if turns and on_switch == "returned" else None
+            )
+            attach_module(module, _attention_forward, cached)
+    if lengths is not None:
+        watch(found.owner, lengths)
+
+
+def _layer(module: nn.Module, plan: PositionPlan) -> LayerPlan | None:
+    """The plan of a module's layer; encoders' modules, which have no cache, need not know their number."""
+    index = getattr(module, "layer_idx", None)
+    return plan.layers[index] if isinstance(index, int) and index < len(plan.layers) else None
 
 
 def _angles_forward(self: Any, x: Any, position_ids: Any, layer_type: str | None = None) -> Any:
     """What a rotary module does while attached."""
     return self.state(x, position_ids, layer_type)
+
+
+def _attention_forward(self: Any, *positional: Any, **named: Any) -> Any:
+    """What an attention module does while attached, where a rule needs lengths."""
+    return self.state(self, *positional, **named)

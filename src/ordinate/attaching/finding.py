@@ -28,12 +28,14 @@ class Found:
     Attributes:
         owner: what holds the rotary modules, and in whose forward they run.
         rotaries: modules that make cos and sin.
+        by_type: whether they are asked for a layer type's.
         attentions: modules that turn, with the apply functions that they call, by name.
         form: how cos and sin are handed on.
     """
 
     owner: nn.Module
     rotaries: list[nn.Module]
+    by_type: bool
     attentions: list[tuple[nn.Module, dict[str, FunctionType]]]
     form: Form
 
@@ -62,10 +64,10 @@ def find(model: nn.Module, model_type: str, stack: StackPlan) -> tuple[Found | N
     rotaries = [module for module in owner.modules() if _is_rotary(module)]
     attentions = [(module, calls) for module in owner.modules() if not _is_rotary(module) and (calls := _calls(module))]
     faults = [fault for module in rotaries for fault in _forward_faults(module)]
-    for module in rotaries:
-        arguments = list(inspect.signature(innermost(type(module).forward)).parameters)  # type: ignore[arg-type]
+    takes = {type(module).__name__: list(inspect.signature(innermost(type(module).forward)).parameters) for module in rotaries}  # type: ignore[arg-type]
+    for name, arguments in takes.items():
         if arguments not in ANGLES:
-            faults.append(f"{type(module).__name__}: needed the arguments x and position_ids, got {', '.join(arguments[1:])}")
+            faults.append(f"{name}: needed the arguments x and position_ids, got {', '.join(arguments[1:])}")
     faults += [fault for module, calls in attentions for fault in (*_forward_faults(module), *_call_faults(module, calls))]
     forms = {form for _, calls in attentions for function in calls.values() if (form := form_of(function))}
     if "one tensor" in forms and model_type not in COMPLEX_SEQUENCE_DIM:
@@ -76,7 +78,8 @@ def find(model: nn.Module, model_type: str, stack: StackPlan) -> tuple[Found | N
     faults = list(dict.fromkeys(faults))
     if faults or not forms:
         return None, faults or [f"{model_type}: needed apply functions that attention calls, found none"]
-    return Found(owner=owner, rotaries=rotaries, attentions=attentions, form=forms.pop()), []
+    by_type = all("layer_type" in arguments for arguments in takes.values())
+    return Found(owner=owner, rotaries=rotaries, by_type=by_type, attentions=attentions, form=forms.pop()), []
 
 
 def _type_of(module: nn.Module) -> str | None:
