@@ -320,7 +320,7 @@ def test_what_is_no_model_is_refused(model):
 
 def test_no_rotation():
     model = GPT2LMHeadModel(GPT2Config(n_embd=8, n_layer=1, n_head=1, vocab_size=9))
-    with pytest.raises(ValueError, match="gpt2: needed layers that turn queries and keys, found none"):
+    with pytest.raises(ValueError, match="gpt2: needed layers that turn queries and keys, found no scheme"):
         ordinate.attach(model)
 
 

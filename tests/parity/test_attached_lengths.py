@@ -5,8 +5,10 @@ Dynamic NTK far below its original length is no rule at all, but keys go into th
 
 import pytest
 import torch
+from reading_gemma4 import GEMMA4
 from reading_models import IN_HALVES, MODELS, config_of, model_from, plan_of
 from reading_spy import TOKENS, lively
+from test_attached_models import REFUSED as NEVER_ATTACHED
 from test_attached_models import forbid
 
 import ordinate
@@ -16,17 +18,21 @@ FAR = ordinate.scaling.DynamicNTK(factor=2.0, original_length=100_000)
 APART = "whose cache keeps a part of each head apart"
 ALIKE = "whose function turns queries and keys alike"
 REFUSED = {
-    **dict.fromkeys((*IN_HALVES, "deepseek_v2", "minicpm3"), APART),
-    **dict.fromkeys(("gptj", "codegen", "gemma3n_text", "llama4_text"), ALIKE),
+    **dict.fromkeys((*IN_HALVES, "deepseek_v2", "minicpm3", "hy_v4"), APART),
+    **dict.fromkeys(("gptj", "codegen", "gemma3n_text", "llama4_text", *GEMMA4), ALIKE),
     **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe"), "which norms keys after they turn"),
 }
+del REFUSED["mistral4"]  # takes no other rule at all
+del REFUSED["embedding_gemma2_text"]  # an encoder: no cache
+OWN_CACHE = ("unlimited_ocr_text",)  # keeps the first keys and a window of the last
+NEVER = (*NEVER_ATTACHED, "mistral4", *OWN_CACHE)
 # Their own rule is not the default one, so that another in its place changes the numbers.
 RULED = [
     name
     for name in MODELS
     if any(layer.scheme and layer.scheme.scaling for layer in plan_of({"model_type": name, **MODELS[name]}).layers)
 ]
-CAUSAL = [name for name in MODELS if ROTARY_TYPES[name].causal and name not in REFUSED]
+CAUSAL = [name for name in MODELS if ROTARY_TYPES[name].causal and name not in (*REFUSED, *NEVER)]
 
 
 def model_of(model_type):
@@ -70,5 +76,13 @@ def test_types_whose_keys_cannot_wait(model_type, reason):
     model = model_of(model_type)
     with pytest.raises(ValueError, match=reason):
         ordinate.attach(model, scaling=FAR)
-    with ordinate.attach(model, scaling=FAR, on_switch="pin"):
+    if ROTARY_TYPES[model_type].causal:
+        with ordinate.attach(model, scaling=FAR, on_switch="pin"):
+            in_parts(model)
+
+
+@pytest.mark.parametrize("model_type", OWN_CACHE)
+def test_caches_that_keep_keys_in_their_own_way(model_type):
+    model = model_of(model_type)
+    with ordinate.attach(model, scaling=FAR), pytest.raises(ValueError, match="needed a DynamicCache, or a StaticCache"):
         in_parts(model)

@@ -158,8 +158,13 @@ def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, RopePlan
     """The plan's rotations by layer type, with the new rule where far tokens are seen; and what is wrong with them."""
     turning = [layer for layer in stack.layers if isinstance(layer.scheme, RopePlan)]
     schemes: dict[str, Any] = {layer.kind: layer.scheme for layer in turning}
+    others = {layer.scheme.scheme for layer in stack.layers if layer.scheme is not None} - {RopePlan.scheme}
+    if schemes and (others or any(layer.heads_joined for layer in turning)):
+        return {}, [f"needed one rotation a head in all layers, got {' and '.join(others) or 'heads that turn together'}, too"]
+    if others:
+        return {}, [f"needed layers that turn queries and keys by one position, got {' and '.join(others)}"]
     if not schemes:
-        return {}, ["needed layers that turn queries and keys, found none"]
+        return {}, ["needed layers that turn queries and keys, found no scheme in them"]
     faults = [
         f"{layer.kind}: needed one rotation for a layer type, found two" for layer in turning if layer.scheme != schemes[layer.kind]
     ]
@@ -174,9 +179,10 @@ def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, RopePlan
             schemes |= scaled
         except ValueError as error:
             faults.append(f"scaling: {error}")
-    same = {(scheme.layout, scheme.arithmetic, scheme.head_dim, scheme.rotary_start) for scheme in schemes.values()}
+    # where the pairs begin a head, its width does not matter
+    same = {(one.layout, one.arithmetic, one.rotary_start, one.rotary_start and one.head_dim) for one in schemes.values()}
     if len(same) != 1:
-        faults.append("needed one layout, arithmetic and head for all layers, found several")
+        faults.append("needed one layout, arithmetic and first entry for all layers, found several")
     return schemes, list(dict.fromkeys(faults))
 
 
