@@ -7,6 +7,7 @@ import pytest
 import torch
 from reading_gemma4 import GEMMA4
 from reading_models import IN_HALVES, MODELS, config_of, model_from, plan_of
+from reading_speech import SPEECH
 from reading_spy import TOKENS, lively
 from test_attached_models import REFUSED as NEVER_ATTACHED
 from test_attached_models import forbid
@@ -20,12 +21,12 @@ ALIKE = "whose function turns queries and keys alike"
 REFUSED = {
     **dict.fromkeys((*IN_HALVES, "deepseek_v2", "minicpm3", "hy_v4"), APART),
     **dict.fromkeys(("gptj", "codegen", "gemma3n_text", "llama4_text", *GEMMA4), ALIKE),
-    **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe"), "which norms keys after they turn"),
+    **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe", "nanochat"), "which norms keys after they turn"),
 }
 del REFUSED["mistral4"]  # takes no other rule at all
 del REFUSED["embedding_gemma2_text"]  # an encoder: no cache
 OWN_CACHE = ("unlimited_ocr_text",)  # keeps the first keys and a window of the last
-NEVER = (*NEVER_ATTACHED, "mistral4", *OWN_CACHE)
+NEVER = (*NEVER_ATTACHED, *SPEECH, "mistral4", *OWN_CACHE)
 # Their own rule is not the default one, so that another in its place changes the numbers.
 RULED = [
     name
