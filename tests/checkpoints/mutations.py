@@ -179,7 +179,8 @@ def is_small(stack: StackPlan) -> bool:
 SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
-OF_TYPE = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+PAIRED = ("bart", "mbart", "mvp", "plbart", "blenderbot", "blenderbot-small", "marian", "pegasus", "m2m_100", "nllb-moe", "fsmt")
+OF_TYPE = {**dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR), "t5": T5, "mt5": T5, "umt5": T5}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}

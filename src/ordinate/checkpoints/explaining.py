@@ -117,13 +117,15 @@ def _runs(places: list[int]) -> str:
 
 def _counting(stack: StackPlan) -> str:
     ids = stack.position_ids
+    start = f" from {ids.first}" if ids.first else ""
     match ids.counted_from:
         case "mask":
-            return "real tokens are counted, by the attention mask"
+            return f"real tokens are counted{start}, by the attention mask"
         case "tokens":
-            return f"real tokens are counted, all but padding token {ids.padding_token}"
+            return f"real tokens are counted{start}, all but padding token {ids.padding_token}"
         case _:
-            return f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            numbers = ", ".join(str(ids.first + step) for step in range(3))
+            return f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
 
 
 def _layer(layer: LayerPlan) -> str:

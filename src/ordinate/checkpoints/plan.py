@@ -153,11 +153,13 @@ class PositionIds:
         counted_from: "order" (0, 1, 2, ..., also over padding, unless the caller gives positions), "mask" (real tokens only, from
             the attention mask) or "tokens" (real tokens only, those that are not the padding token).
         padding_token: its id, for "tokens".
+        first: position of the first token that counts: add it to what ``positions`` counts from 0.
         axes: coordinates a token has.
     """
 
     counted_from: IdsFrom = "order"
     padding_token: int | None = None
+    first: int = 0
     axes: int = 1
 
 

@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, table_models
+from ordinate.checkpoints import bias_models, pair_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
 from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
+from ordinate.checkpoints.refusals import REASONS
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
@@ -20,9 +21,9 @@ from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
 from ordinate.checkpoints.wholes import WHOLES
 
 SHOWN = 60
-OTHER_TYPES = {**table_models.READERS, **bias_models.READERS}
+OTHER_TYPES = {**table_models.READERS, **pair_models.READERS, **bias_models.READERS}
 # Other names of a type: older ones, and types that share its code.
-SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
 
 
@@ -170,6 +171,8 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     if model_type in ROTARY_TYPES:
         kind = ROTARY_TYPES[model_type]
         return lambda fields: (read_rotary(fields, kind),), kind
+    if model_type in REASONS:
+        raise ValueError(f"{name}: model_type {short(model_type)} is not in the table: {REASONS[model_type]}")
     close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]

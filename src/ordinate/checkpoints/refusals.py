@@ -1,0 +1,37 @@
+"""Model types that are left out of the table on purpose, and why: something of their positions cannot be said by a plan."""
+
+from __future__ import annotations
+
+BOXES = "boxes on the page have tables of their own"
+CALLED = "each call names the tokens that see past the window"
+OTHERWISE = "its attention is no softmax over all keys"
+
+REASONS: dict[str, str] = {
+    "autoformer": "it attends to delays, by autocorrelation",
+    "big_bird": "its attention sees blocks, some of them drawn at random",
+    "bigbird_pegasus": "its attention sees blocks, some of them drawn at random",
+    "blip_text_model": "whether it looks back only is told in each call",
+    "bros": BOXES,
+    "canine": "characters are hashed and read by convolutions and windows",
+    "convbert": "convolutions stand in for half of the heads",
+    "decision_transformer": "positions are time steps, which the caller gives",
+    "fnet": "it mixes tokens by Fourier transforms and does not attend",
+    "informer": "its attention leaves out queries that are nearly uniform",
+    "layoutlm": BOXES,
+    "layoutlmv2": BOXES,
+    "layoutlmv3": BOXES,
+    "led": CALLED,
+    "lilt": BOXES,
+    "longformer": CALLED,
+    "luke": "entities have a table of their own, and take the mean of several rows",
+    "markuplm": "paths in the document have tables of their own",
+    "mra": OTHERWISE,
+    "nystromformer": OTHERWISE,
+    "pegasus_x": "its sinusoids are computed in the activations' dtype",
+    "prophetnet": "its decoder predicts several tokens at once, each with a bias of its own",
+    "tapas": "cells of the table have rows of their own, and positions start again in each cell",
+    "time_series_transformer": "the decoder counts on from the length of the context, which its configuration may leave open",
+    "udop": BOXES,
+    "visual_bert": "regions of the image have a table of their own",
+    "yoso": OTHERWISE,
+}
