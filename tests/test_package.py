@@ -208,7 +208,9 @@ NO_EXAMPLE = {
     "Facts": "written down by each scheme",
     "Parts": "made by build()",
     "SchemeRow": "a row of the table of schemes",
-    **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
+    **dict.fromkeys(
+        ("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "ShawPlan", "DebertaPlan"), "made by read()"
+    ),
     **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
     "Entry": "made by read()",
     "RopeKeys": "a part of the table of model types",

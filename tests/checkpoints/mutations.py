@@ -18,7 +18,7 @@ import torch
 
 from ordinate import checkpoints
 from ordinate.checkpoints.explaining import as_values
-from ordinate.checkpoints.plan import DebertaPlan, LearnedPlan, PositionPlan, SinusoidalPlan, StackPlan, T5Plan
+from ordinate.checkpoints.plan import DebertaPlan, LearnedPlan, PositionPlan, ShawPlan, SinusoidalPlan, StackPlan, T5Plan
 from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
@@ -163,6 +163,8 @@ def is_small(stack: StackPlan) -> bool:
             sizes.append(scheme.n_heads * scheme.n_buckets * len(schemes))
         elif isinstance(scheme, DebertaPlan):
             sizes.append(scheme.n_heads * scheme.head_dim)
+        elif isinstance(scheme, ShawPlan):
+            sizes.append((scheme.max_distance + scheme.max_future + 1) * scheme.head_dim * len(schemes))
         elif scheme is not None:
             sizes.append(getattr(scheme, "n_heads", 1) + getattr(scheme, "head_dim", 1))
     if isinstance(stack.input, LearnedPlan):
@@ -180,7 +182,8 @@ SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
 PAIRED = ("bart", "mbart", "mvp", "plbart", "blenderbot", "blenderbot-small", "marian", "pegasus", "m2m_100", "nllb-moe", "fsmt")
-OF_TYPE = {**dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR), "t5": T5, "mt5": T5, "umt5": T5}
+T5_KIN = ("t5", "mt5", "umt5", "switch_transformers", "pop2piano")
+OF_TYPE = {**dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR), **dict.fromkeys(T5_KIN, T5)}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}

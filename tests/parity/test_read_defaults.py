@@ -17,7 +17,7 @@ NAMES = {
     "xglm": ("num_layers", "attention_heads", "d_model"),
     "mpt": ("n_layers", "n_heads", "d_model"),
     "bloom": ("n_layer", "n_head", "hidden_size"),
-    **dict.fromkeys(("t5", "umt5"), ("num_layers", "num_heads", "d_model")),
+    **dict.fromkeys(("t5", "umt5", "switch_transformers", "pop2piano"), ("num_layers", "num_heads", "d_model")),
 }
 PAIRED = ("bart", "mbart", "mvp", "plbart", "blenderbot", "blenderbot-small", "marian", "pegasus", "m2m_100", "nllb-moe", "fsmt")
 PAIRED += ("speech_to_text", "whisper")

@@ -19,6 +19,7 @@ from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Learned
 from ordinate.schemes.rope import Rope
+from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
 from ordinate.visibility import DocumentIds, document_pair
@@ -30,6 +31,7 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.RopePlan: Rope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
+    plans.ShawPlan: Shaw,
     plans.DebertaPlan: Deberta,
 }
 

@@ -23,7 +23,7 @@ XGLM = MappingProxyType({"num_hidden_layers": "num_layers", "num_attention_heads
 FIRST_OF_XGLM = 2
 
 
-class Front(NamedTuple):
+class _Front(NamedTuple):
     """What stands before the first layer: the longest sequence, the scheme for a width, and how positions are counted."""
 
     length: int
@@ -41,7 +41,7 @@ def _bart(fields: Fields, *, rows: int = 1024, before: int = 2) -> Stacks:
 def _marian(fields: Fields) -> Stacks:
     """Read Marian and Pegasus: all sines, then all cosines, of the paper's frequencies."""
     length = fields.take(("max_position_embeddings",), whole(least=1), "sinusoids for {} positions", default=1024)
-    front = Front(length, functools.partial(_sinusoids, fields, spacing="open"))
+    front = _Front(length, functools.partial(_sinusoids, fields, spacing="open"))
     return _pair(fields, front, front)
 
 
@@ -62,14 +62,14 @@ def _speech_to_text(fields: Fields) -> Stacks:
         fields.fault("pad_token_id", "cannot be honoured: with 0 the model takes its frames for padding, needed 1, got 0")
     counting: IdsFrom = "mask" if padding == 1 else "order"
     ids = PositionIds(counted_from=counting, first=decoder.ids.first)
-    return _pair(fields, Front(frames, decoder.scheme, ids), decoder)
+    return _pair(fields, _Front(frames, decoder.scheme, ids), decoder)
 
 
 def _whisper(fields: Fields) -> Stacks:
     """Read Whisper: fixed sinusoids for the encoder's frames, a learned table for the decoder's tokens."""
     frames = fields.take(("max_source_positions",), whole(least=1), "sinusoids for {} frames", default=1500)
     tokens = fields.take(("max_target_positions",), whole(least=1), "learned table of {} rows", default=448)
-    return _pair(fields, Front(frames, functools.partial(_sinusoids, fields)), _learned(tokens, 0))
+    return _pair(fields, _Front(frames, functools.partial(_sinusoids, fields)), _learned(tokens, 0))
 
 
 def _trocr(fields: Fields) -> Stacks:
@@ -89,25 +89,25 @@ def _xglm(fields: Fields) -> Stacks:
         fields.fault(
             "pad_token_id", f"cannot be honoured: the padding token's row is zero for real tokens too, {needed}, got {padding}"
         )
-    return _alone(fields, XGLM, Front(length, functools.partial(_sinusoids, fields), PositionIds(first=FIRST_OF_XGLM)))
+    return _alone(fields, XGLM, _Front(length, functools.partial(_sinusoids, fields), PositionIds(first=FIRST_OF_XGLM)))
 
 
 def _musicgen(fields: Fields, *, crosses: bool) -> Stacks:
     """Read MusicGen's decoder: all cosines, then all sines."""
     length = fields.take(("max_position_embeddings",), whole(least=1), "sinusoids for {} positions", default=2048)
-    front = Front(length, functools.partial(_sinusoids, fields, layout="cos_sin"))
+    front = _Front(length, functools.partial(_sinusoids, fields, layout="cos_sin"))
     return _alone(fields, NOTHING, front, crosses=crosses)
 
 
-def _learned(length: int, before: int) -> Front:
-    return Front(length, lambda width: LearnedPlan(max_length=length, d_model=width, padding_offset=before))
+def _learned(length: int, before: int) -> _Front:
+    return _Front(length, lambda width: LearnedPlan(max_length=length, d_model=width, padding_offset=before))
 
 
-def _padded(fields: Fields, length: int) -> Front:
+def _padded(fields: Fields, length: int) -> _Front:
     """Sinusoids as fairseq counts them: padding stands still at padding_idx, real tokens follow."""
     padding = fields.take(("pad_token_id",), whole(most=2**31), "real tokens are counted from {} + 1", default=1)
     ids = PositionIds(counted_from="tokens", padding_token=padding, first=padding + 1)
-    return Front(length, functools.partial(_sinusoids, fields), ids)
+    return _Front(length, functools.partial(_sinusoids, fields), ids)
 
 
 def _sinusoids(fields: Fields, width: int, *, layout: SinusoidLayout = "sin_cos", spacing: Spacing = "closed") -> InputPlan:
@@ -116,13 +116,13 @@ def _sinusoids(fields: Fields, width: int, *, layout: SinusoidLayout = "sin_cos"
     return SinusoidalPlan(d_model=width, layout=layout, spacing=spacing)
 
 
-def _alone(fields: Fields, names: Mapping[str, str], front: Front, *, crosses: bool = False) -> Stacks:
+def _alone(fields: Fields, names: Mapping[str, str], front: _Front, *, crosses: bool = False) -> Stacks:
     """A decoder alone; what it may look at is another model's."""
     n_layers, n_heads, width = sizes(fields, names)
     return (_stack("decoder", front, n_layers, width, head_scale(fields, width, n_heads), crosses=crosses),)
 
 
-def _pair(fields: Fields, encoder: Front, decoder: Front) -> Stacks:
+def _pair(fields: Fields, encoder: _Front, decoder: _Front) -> Stacks:
     """Encoder and decoder, which looks at the encoder too."""
     stacks = []
     for name, front in (("encoder", encoder), ("decoder", decoder)):
@@ -131,7 +131,7 @@ def _pair(fields: Fields, encoder: Front, decoder: Front) -> Stacks:
     return tuple(stacks)
 
 
-def _stack(name: str, front: Front, n_layers: int, width: int, scale: float, *, crosses: bool) -> StackPlan:
+def _stack(name: str, front: _Front, n_layers: int, width: int, scale: float, *, crosses: bool) -> StackPlan:
     return StackPlan(
         name=name,
         causal=name == "decoder",

@@ -79,6 +79,18 @@ class T5Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShawPlan:
+    """Arguments of ``Shaw``, and which tables it reads: layers with one number share them."""
+
+    scheme: ClassVar[str] = "shaw"
+    head_dim: int
+    max_distance: int
+    max_future: int
+    values: bool
+    table: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class DebertaPlan:
     """Arguments of ``Deberta``."""
 
@@ -102,7 +114,7 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-AttentionPlan = RopePlan | AlibiPlan | T5Plan | DebertaPlan
+AttentionPlan = RopePlan | AlibiPlan | T5Plan | ShawPlan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
