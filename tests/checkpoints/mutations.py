@@ -18,7 +18,16 @@ import torch
 
 from ordinate import checkpoints
 from ordinate.checkpoints.explaining import as_values
-from ordinate.checkpoints.plan import DebertaPlan, LearnedPlan, PositionPlan, ShawPlan, SinusoidalPlan, StackPlan, T5Plan
+from ordinate.checkpoints.plan import (
+    DebertaPlan,
+    LearnedPlan,
+    PositionPlan,
+    ShawPlan,
+    SinusoidalPlan,
+    StackPlan,
+    T5Plan,
+    TransformerXLPlan,
+)
 from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
@@ -163,6 +172,8 @@ def is_small(stack: StackPlan) -> bool:
             sizes.append(scheme.n_heads * scheme.n_buckets * len(schemes))
         elif isinstance(scheme, DebertaPlan):
             sizes.append(scheme.n_heads * scheme.head_dim)
+        elif isinstance(scheme, TransformerXLPlan):
+            sizes.append(scheme.n_heads * scheme.head_dim * scheme.d_model * len(schemes))
         elif isinstance(scheme, ShawPlan):
             sizes.append((scheme.max_distance + scheme.max_future + 1) * scheme.head_dim * len(schemes))
         elif scheme is not None:

@@ -1,4 +1,4 @@
-"""Wav2Vec2-BERT and MPNet as ``read`` plans them, whole layers built from the plan with the models' own weights."""
+"""Wav2Vec2-BERT, Wav2Vec2-Conformer and MPNet as ``read`` plans them, whole layers built from the plan with the models' own weights."""
 
 import pytest
 import torch
@@ -7,6 +7,7 @@ from reading_spy import lively
 from reading_tables import counted, given_by, padded_batch
 from transformers import AutoModel
 from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as w2v
+from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
 
 from ordinate import attend
 
@@ -108,3 +109,71 @@ def test_mpnets_bias_and_attention(watched, near):
 def test_mpnets_buckets_are_always_32():
     with pytest.raises(ValueError, match="relative_attention_num_buckets: cannot be honoured"):
         plan_of({**WORDS, "relative_attention_num_buckets": 64})
+
+
+CONFORMER = {**SPEECH, "model_type": "wav2vec2-conformer", "conv_dim": (32,), "conv_stride": (2,), "conv_kernel": (3,)}
+CONFORMERS = {
+    "wav2vec2-conformer": (CONFORMER, conformer.Wav2Vec2ConformerEncoder),
+    "wav2vec2-bert": (SPEECH, w2v.Wav2Vec2BertEncoder),
+}
+
+
+def relative(model_type, **changes):
+    values, kind = CONFORMERS[model_type]
+    values = {**values, "position_embeddings_type": "relative", **changes}
+    config = config_of(values)
+    config._attn_implementation = "eager"
+    return lively(kind(config)), plan_of(values).stack()
+
+
+def weights_of(layer):
+    weights = {"content_bias": layer.pos_bias_u, "position_bias": layer.pos_bias_v, "projection": layer.linear_pos.weight}
+    return {name: weight.detach() for name, weight in weights.items()}
+
+
+@pytest.mark.parametrize("length", [1, 2, 30])
+@pytest.mark.parametrize("model_type", CONFORMERS)
+def test_projected_sinusoids(model_type, length, watched, near):
+    """Whole layers, both ways in time; left and right padded rows are the caller's positions."""
+    encoder, stack = relative(model_type)
+    built = stack.build()
+    for index, layer in enumerate(part.self_attn for part in encoder.layers):
+        seen, scheme = watched(encoder, layer, FRAMES[:, :length]), built.layers[index]
+        scheme.load_state_dict(weights_of(layer), strict=True)
+        with torch.no_grad():
+            vectors = [projection(seen["x"]) for projection in (layer.linear_q, layer.linear_k, layer.linear_v)]
+            ours = layer.linear_out(attention(stack, index, scheme, vectors))
+            near(f"{model_type}, {length} frames, layer {index}", ours, seen["out"], BOUND)
+            if length < 3:
+                continue
+            for name, weight in weights_of(layer).items():
+                scheme.load_state_dict({**weights_of(layer), name: weight.flip(0)}, strict=True)
+                assert (layer.linear_out(attention(stack, index, scheme, vectors)) - seen["out"]).abs().max() > 0.05
+    assert len(built.schemes) == 2
+
+
+@pytest.mark.parametrize("model_type", CONFORMERS)
+def test_bias_of_the_distance(model_type, near):
+    """The term alone, 400 frames: their angles are float32, off by 400 x 2^-24 at most, ours exact."""
+    encoder, stack = relative(model_type)
+    layer, scheme = encoder.layers[0].self_attn, stack.build().layers[0]
+    scheme.load_state_dict({**weights_of(layer), "content_bias": torch.zeros(4, 8)}, strict=True)
+    q = torch.randn(1, 4, 400, 8, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        table = encoder.embed_positions(torch.zeros(1, 400, 32))
+        if model_type == "wav2vec2-bert":
+            _, theirs = w2v._apply_relative_position_encoding(layer, q, q, table)
+        else:
+            layer.pos_bias_u.zero_()
+            _, theirs = conformer._apply_relative_position_encoding(layer, q, q, table)
+        near(f"{model_type}, 400 frames", scheme.bias(q, q, scheme.at(range(400), range(400))), theirs, 5e-5)
+
+
+def test_the_convolution_of_positions_is_not_called():
+    """Wav2Vec2-Conformer has one among its weights; its encoder's output does not depend on it."""
+    encoder, _ = relative("wav2vec2-conformer")
+    with torch.no_grad():
+        first = encoder(FRAMES).last_hidden_state
+        for weight in encoder.pos_conv_embed.parameters():
+            weight.fill_(7.0)
+        assert torch.equal(encoder(FRAMES).last_hidden_state, first)

@@ -22,6 +22,7 @@ from ordinate.schemes.rope import Rope
 from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
+from ordinate.schemes.transformer_xl import TransformerXL
 from ordinate.visibility import DocumentIds, document_pair
 
 LONGEST = 2**40  # more chunks than a document has
@@ -32,6 +33,7 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.ShawPlan: Shaw,
+    plans.TransformerXLPlan: TransformerXL,
     plans.DebertaPlan: Deberta,
 }
 

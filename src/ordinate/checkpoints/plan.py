@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
+    from ordinate.schemes.transformer_xl import DistanceLayout
 
 IdsFrom = Literal["order", "mask", "tokens"]
 
@@ -91,6 +92,19 @@ class ShawPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TransformerXLPlan:
+    """Arguments of ``TransformerXL``, and which weights it reads: layers with one number share them."""
+
+    scheme: ClassVar[str] = "transformer_xl"
+    n_heads: int
+    head_dim: int
+    d_model: int
+    layout: DistanceLayout
+    base: float = 10000.0
+    table: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class DebertaPlan:
     """Arguments of ``Deberta``."""
 
@@ -114,7 +128,7 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-AttentionPlan = RopePlan | AlibiPlan | T5Plan | ShawPlan | DebertaPlan
+AttentionPlan = RopePlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, pair_models, shaw_models, t5_models, table_models
+from ordinate.checkpoints import bias_models, distance_models, pair_models, t5_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
 from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
@@ -21,7 +21,7 @@ from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
 from ordinate.checkpoints.wholes import WHOLES
 
 SHOWN = 60
-FAMILIES = (table_models, pair_models, t5_models, bias_models, shaw_models)
+FAMILIES = (table_models, pair_models, t5_models, bias_models, distance_models)
 OTHER_TYPES = {name: reader for family in FAMILIES for name, reader in family.READERS.items()}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
