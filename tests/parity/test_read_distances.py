@@ -1,4 +1,4 @@
-"""Wav2Vec2-BERT, Wav2Vec2-Conformer and MPNet as ``read`` plans them, whole layers built from the plan with the models' own weights."""
+"""Wav2Vec2-BERT, Wav2Vec2-Conformer and MPNet as ``read`` plans them, whole layers built from the plan, with their own weights."""
 
 import pytest
 import torch
