@@ -9,6 +9,7 @@ import mpmath
 import torch
 
 import contract_faults_axes as axes
+import contract_faults_multimodal as multimodal
 import contract_faults_reading as reading
 import contract_faults_scaling as scaling
 import contract_faults_scores as scores
@@ -217,5 +218,6 @@ FAULTS: dict[str, Callable[[], None]] = {
         scores.slices_of_heads_share_tables,
         *axes.FAULTS,
         *reading.FAULTS,
+        *multimodal.FAULTS,
     )
 }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ordinate.catalogue import Parts, applied_at, build, position_parameters, schemes_table
-from ordinate.schemes import SCHEMES, Shaw, T5Bias
+from ordinate.schemes import AXES_SCHEMES, SCHEMES, Shaw, T5Bias
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.sites import Facts
 
@@ -22,6 +22,8 @@ BASE = {
     "deberta": ("Deberta", "scores", 2 * 256 * 768),
     "alibi": ("ALiBi", "scores", 0),
     "rope": ("Rope", "queries and keys", 0),
+    "axial_rope": ("AxialRope", "queries and keys", 0),
+    "multimodal_rope": ("MultimodalRope", "queries and keys", 0),
 }
 OTHER = {"learned": 20 * 48, "shaw": 33 * 12 * 2, "t5": 32 * 4, "deberta": 2 * 10 * 48}
 SIZES = {"d_model": 48, "n_heads": 4, "max_length": 20}
@@ -29,12 +31,12 @@ SIZES = {"d_model": 48, "n_heads": 4, "max_length": 20}
 
 def test_table_for_bert_base() -> None:
     assert {row.name: (row.scheme, row.applied, row.count) for row in schemes_table()} == BASE
-    assert [row.name for row in schemes_table()] == list(SCHEMES)
+    assert [row.name for row in schemes_table()] == [*SCHEMES, *AXES_SCHEMES]
 
 
 def test_counts_follow_the_sizes() -> None:
     counts = {row.name: row.count for row in schemes_table(**SIZES)}
-    assert counts == {name: OTHER.get(name, 0) for name in SCHEMES}
+    assert counts == {name: OTHER.get(name, 0) for name in (*SCHEMES, *AXES_SCHEMES)}
 
 
 class Attributes(Mapping[str, Any]):
@@ -77,9 +79,9 @@ def test_formulas_hold_in_other_settings() -> None:
         assert eval(formula, {"__builtins__": {}}, Attributes(parts)) == position_parameters(parts) == count
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", [*SCHEMES, *AXES_SCHEMES])
 def test_every_class_says_its_facts(name: str) -> None:
-    kind = SCHEMES[name]
+    kind = {**SCHEMES, **AXES_SCHEMES}[name]
     (row,) = (row for row in schemes_table() if row.name == name)
     if kind is not None:
         # Its own, not those of a class that it derives from.
@@ -136,4 +138,6 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_site_of_every_class() -> None:
-    assert {name: applied_at(kind) for name, kind in SCHEMES.items()} == {name: row[1] for name, row in BASE.items()}
+    assert {name: applied_at(kind) for name, kind in {**SCHEMES, **AXES_SCHEMES}.items()} == {
+        name: row[1] for name, row in BASE.items()
+    }

@@ -10,6 +10,7 @@ import mutants_angles as angles
 import mutants_attention as attention
 import mutants_axes as axes
 import mutants_content as content
+import mutants_multimodal as multimodal
 import mutants_reading as reading
 import mutants_scaling as scaling
 import mutants_schemes as schemes
@@ -190,6 +191,7 @@ MUTANTS = (
     *content.MUTANTS,
     *scaling.MUTANTS,
     *reading.MUTANTS,
+    *multimodal.MUTANTS,
 )
 
 
@@ -234,7 +236,7 @@ def test_every_check_has_a_mutant_that_it_catches() -> None:
 
 def test_every_mutant_is_used() -> None:
     used = {mutant.name for mutant in MUTANTS}
-    for module in (angles, attention, axes, content, reading, scaling, schemes, scores):
+    for module in (angles, attention, axes, content, multimodal, reading, scaling, schemes, scores):
         own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
         made = {name for name in own if name[0] != "_"}
         assert made <= used, f"no check is named for {made - used}"

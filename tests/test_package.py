@@ -23,11 +23,13 @@ ROOT = Path(ordinate.__file__).parent
 ORDER = (
     "reference",
     "scaling",
+    "sections",
     "turning",
     "checks",
     "resampling",
     "autocast",
     "positions",
+    "multimodal",
     "arguments",
     "fitting",
     "sites",
@@ -193,6 +195,11 @@ def test_schemes_table_is_what_is_exported() -> None:
 # What is never called by a reader alone: an abstract class, or a record that a function makes.
 NO_EXAMPLE = {
     "Packed": "made by packed(), which has one",
+    "MultimodalPositions": "made by each builder",
+    "TokenRows": "made by token_rows()",
+    "Blocks": "made by find_blocks()",
+    "Sounding": "made by find_sound()",
+    "Pictures": "made by find_pictures()",
     "ScoreAt": "made by scheme.at",
     "InputScheme": "abstract",
     "QueryKeyScheme": "abstract",
@@ -212,10 +219,14 @@ NO_EXAMPLE = {
         ("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "ShawPlan", "TransformerXLPlan", "DebertaPlan"),
         "made by read()",
     ),
-    **dict.fromkeys(("DebertaTablePlan", "QueryScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"),
-    "Entry": "made by read()",
+    **dict.fromkeys(
+        ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
+    ),
+    **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "GridPlan", "Entry"), "made by read()"),
+    "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",
+    "SectionKeys": "a part of the table of model types",
     "RotaryType": "a row of the table of model types",
     "LayerKind": "made by a policy",
     "Architecture": "a row of the table of GGUF architectures",
@@ -226,6 +237,7 @@ NO_EXAMPLE = {
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}
 TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows", "convert_layout", "detect_layout", "resize_table"}
 TENSORS |= {"resize_bias_table", "resample_rows", "compare_frequencies", "query_factors"}
+TENSORS |= {builder.__name__ for builder in ordinate.multimodal.BUILDERS.values()} | {"continued", "patch_positions", "lay_out"}
 
 
 def _definitions() -> list[Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate import checkpoints as checkpoints
+    from ordinate import multimodal as multimodal
     from ordinate import phases as phases
     from ordinate import plots as plots
     from ordinate import positions as positions
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("checkpoints", "phases", "plots", "positions", "reference", "scaling")
+_MODULES = ("checkpoints", "multimodal", "phases", "plots", "positions", "reference", "scaling")
 _HOMES = {
     "ALiBi": "schemes.alibi",
     "AxialRope": "schemes.axial_rope",
@@ -95,6 +96,7 @@ __all__ = [
     "attend",
     "attention_at",
     "checkpoints",
+    "multimodal",
     "phases",
     "plots",
     "positions",

@@ -9,7 +9,7 @@ import torch
 
 from ordinate.attention import AttentionScheme
 from ordinate.checks import whole_number
-from ordinate.schemes import SCHEMES, ALiBi, Deberta, Learned, Rope, Shaw, Sinusoidal, T5Bias, require_name
+from ordinate.schemes import AXES_SCHEMES, SCHEMES, ALiBi, Deberta, Learned, Rope, Shaw, Sinusoidal, T5Bias, require_name
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Overflow
 from ordinate.sites import Facts, InputScheme, QueryKeyScheme, ScoreScheme
@@ -135,6 +135,8 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
         facts = NO_SCHEME if kind is None else kind.facts
         title = "None" if kind is None else kind.__name__
         rows.append(SchemeRow(name, title, applied_at(kind), facts.parameters, position_parameters(parts), *facts[1:]))
+    for name, axial in AXES_SCHEMES.items():  # no table to count
+        rows.append(SchemeRow(name, axial.__name__, applied_at(axial), axial.facts.parameters, 0, *axial.facts[1:]))
     return rows
 
 

@@ -16,9 +16,11 @@ from typing import Any
 
 import torch
 
-from ordinate import checkpoints
+from ordinate import checkpoints, positions
+from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.explaining import as_values
 from ordinate.checkpoints.plan import (
+    AxialRopePlan,
     DebertaPlan,
     LearnedPlan,
     PositionPlan,
@@ -130,15 +132,22 @@ def check_stack(stack: StackPlan) -> None:
 
 def check_built(stack: StackPlan) -> None:
     built = stack.build()
-    found = built.at_length(3).at(range(3), range(3))
+    found = built.at_length(3).at(*places_of(stack, 3))
     assert len(found) == len(built.layers) == len(stack.layers)
     if built.input is not None:
         tables = [built.input.at(range(min(3, stack.max_length or 3)))]
         assert all(torch.isfinite(table).all() for table in tables)
     for length in (1, 1 + 2 * (stack.max_length or 1)):
-        found += built.at_length(length).at(range(2), range(2))
+        found += built.at_length(length).at(*places_of(stack, 2))
     for tensor in tensors_of(found):
         assert torch.isfinite(tensor).all(), stack
+
+
+def places_of(stack: StackPlan, length: int) -> tuple[positions.Positions, positions.Positions]:
+    """Positions of queries and keys, with as many coordinates as the stack's schemes need."""
+    axes = {layer.scheme.axes for layer in stack.layers if isinstance(layer.scheme, AxialRopePlan)}
+    places = range(length) if not axes else torch.arange(length)[None, :, None].repeat(1, 1, max(axes))
+    return places, places
 
 
 def numbers_of(value: Any) -> Iterator[float]:
@@ -194,22 +203,47 @@ PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, 
 T5 = {"num_layers": 2, "num_heads": 4}
 PAIRED = ("bart", "mbart", "mvp", "plbart", "blenderbot", "blenderbot-small", "marian", "pegasus", "m2m_100", "nllb-moe", "fsmt")
 T5_KIN = ("t5", "mt5", "umt5", "switch_transformers", "pop2piano")
-OF_TYPE = {**dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR), **dict.fromkeys(T5_KIN, T5)}
+LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
+OF_TYPE: dict[str, dict[str, Any]] = dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR) | dict.fromkeys(T5_KIN, T5)
+OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
+OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
+OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
+# Types whose sizes stand in configurations inside.
+INSIDE = {"t5gemma": {"encoder": SIZES, "decoder": SIZES}, "t5gemma2": {"encoder": {"text_config": SIZES}, "decoder": SIZES}}
+OF_TYPE |= INSIDE
+# Without types whose sizes stand inside, and one whose layers are listed.
+FLAT_TYPES = tuple(name for name in MODEL_TYPES if name not in (*INSIDE, "nemotron_h", "blt"))
+# Sections of the type's default need heads of a width.
+WIDE = {**SIZES, "hidden_size": 512}
+HALF_WIDE = {**SIZES, "hidden_size": 256}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
 OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
-WIDE = {**SIZES, "hidden_size": 512}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
+ALSO |= {"zamba2": {**SIZES, "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"]}}
 ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}
+
+
+ALSO |= dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), WIDE)
+ALSO |= dict.fromkeys(("glm4v", "glm4v_text", "glm46v"), HALF_WIDE)
 
 
 def needed_keys(model_type: str) -> dict[str, Any]:
     """The keys without which nothing can be read."""
     if model_type in OF_TYPE:
         return dict(OF_TYPE[model_type])
+    if model_type in AXIAL_TYPES:
+        return needed_of_encoder(model_type)
     sizes = ALSO.get(model_type, SIZES)
     return {"num_hidden_layers": sizes["num_hidden_layers"]} if model_type in OWN_HEADS else dict(sizes)
+
+
+def needed_of_encoder(model_type: str) -> dict[str, Any]:
+    """Sizes of an encoder of images, by the first spelling of each."""
+    kind = AXIAL_TYPES[model_type]
+    sizes = {"num_hidden_layers": 4} if kind.head_dim is not None else {**SIZES, "num_attention_heads": 8 if kind.joined else 4}
+    return {kind.sizes.get(key, (key,))[0]: value for key, value in sizes.items()}
 
 
 def small(model_type: str, **change: Any) -> dict[str, Any]:

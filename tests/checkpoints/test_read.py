@@ -254,6 +254,7 @@ def test_the_plan_as_json_holds_all_of_it() -> None:
         "rotary_dim": 256,
         "rotary_start": 0,
         "scaling": {"rule": "Linear", "factor": 8.0},
+        "sign": 1,
         "phases": "float32",
         "arithmetic": "input",
     }

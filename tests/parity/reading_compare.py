@@ -2,6 +2,8 @@
 
 import torch
 from reading_models import COMPLEX, SINUSOIDS, cos_sin, frequencies, rotary_of
+from reading_multimodal import ours as as_ours
+from reading_multimodal import spread
 
 # torch.polar, which Llama 4 and DeepSeek-V2 make cos and sin with, rounds otherwise than cos and sin: there within an ulp of 1.
 ULP = 2.0**-23
@@ -13,20 +15,25 @@ def compare(model_type, module, plan, built, positions):
     compared = 0
     turning = {layer.kind: scheme for layer, scheme in zip(plan.layers, built.layers, strict=True) if scheme}
     for label, scheme in turning.items():
-        cos, sin = cos_sin(module, model_type, positions, label)
-        at = scheme.at(positions)
-        assert at.cos.shape == cos.shape
-        for ours, theirs in ((at.cos, cos), (at.sin, sin)):
-            if model_type in COMPLEX:
-                assert (ours * scheme.magnitude - theirs).abs().max() <= ULP * scheme.magnitude
-            else:
-                assert torch.equal(ours * scheme.magnitude, theirs)
+        for places in spread(positions, model_type):
+            same_angles(model_type, module, label, scheme, places)
         if model_type not in SINUSOIDS:  # after the call: some modules change their frequencies by the length
             inverse_frequencies, magnitude = frequencies(module, model_type, label)
             assert list(scheme.inverse_frequencies) == inverse_frequencies.tolist()
             assert scheme.magnitude == magnitude
         compared += len(scheme.inverse_frequencies)
     return compared
+
+
+def same_angles(model_type, module, label, scheme, places):
+    cos, sin = cos_sin(module, model_type, places, label)
+    at = scheme.at(as_ours(places))
+    assert at.cos.shape[-2:] == cos.shape
+    for ours, theirs in ((at.cos, cos), (at.sin, sin)):
+        if model_type in COMPLEX:
+            assert (ours * scheme.magnitude - theirs).abs().max() <= ULP * scheme.magnitude
+        else:
+            assert torch.equal(ours.reshape(theirs.shape) * scheme.magnitude, theirs)
 
 
 def compare_all(config, plan, places):

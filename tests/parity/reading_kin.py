@@ -1,5 +1,6 @@
 """Small configurations of rotary model types whose code is mostly another's: read under one rule of each kind."""
 
+from reading_singular import SINGULAR
 from reading_sizes import DECLARED, DEEPSEEK, DIVIDED, EXPERTS
 
 VQ = {
@@ -106,3 +107,4 @@ KIN = {
     "glm_moe_dsa": {**DEEPSEEK, **INDEXER},
     "axk2": {**DEEPSEEK, **INDEXER, "mlp_layer_types": ["dense"] * 8},
 }
+KIN |= SINGULAR

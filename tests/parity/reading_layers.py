@@ -1,5 +1,7 @@
 """Settings by which some layers differ from others, as configurations of each model type write them."""
 
+import reading_gemma4
+import reading_text
 from reading_models import MODELS
 from reading_sizes import TRAINED
 
@@ -90,6 +92,8 @@ CHANGES = {
     "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
+CHANGES |= {**reading_gemma4.CHANGES, **reading_text.CHANGES}
+CHANGES |= {"doge": [{"sliding_window": None}], "phi4_multimodal": [{"sliding_window": None}]}
 # Left out of a configuration altogether.
 WITHOUT = {
     "mistral": ["sliding_window"],
@@ -132,6 +136,29 @@ WITHOUT = {
     "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
 }
+CHANGES |= {
+    "beam": [{"layer_types": MIXED}, {"rope_parameters": {FULL: {"rope_type": "default", "rope_theta": 7e3}, SLIDING: None}}],
+    "lfm3": [{"layer_types": ["conv", "conv", FULL, FULL, SLIDING, FULL, "conv", SLIDING]}],
+    "zaya": [{"layer_types": ["hybrid"] * 8}, {"sliding_window": 5}],
+    "minimax_m3_vl_text": [
+        {"layer_types": ["minimax_m3_sparse" if kind == SLIDING else FULL for kind in MIXED]},
+        {"sparse_attention_config": {"sparse_attention_freq": [0, 0, 1, 1, 0, 1, 1, 1]}},
+    ],
+    "step3p5": [
+        {"layer_types": [*MIXED, SLIDING, FULL], "num_nextn_predict_layers": 2},
+        {"query_pre_attn_scalar": 24},
+        {"num_sliding_attention_heads": 6},
+        {"attention_other_setting": {"num_attention_heads": 6, "head_dim": 32}},
+    ],
+}
+WITHOUT |= {
+    "beam": ["sliding_window", "layer_types"],
+    "lfm3": ["sliding_window", "layer_types"],
+    "zaya": ["layer_types"],
+    "step3p5": ["layer_types", "num_sliding_attention_heads"],
+}
+WITHOUT |= {"doge": ["sliding_window"], "phi4_multimodal": ["sliding_window"]}
+WITHOUT |= {**reading_gemma4.WITHOUT, **reading_text.WITHOUT}
 
 
 def settings():
@@ -150,6 +177,6 @@ def _all_settings():
 
 
 def _named(key, value):
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "rope_type" in value:
         return " ".join((value["rope_type"], *sorted(set(value) - set(YARN))))
-    return f"{key} listed" if isinstance(value, list) and value else f"{key}={value}"
+    return f"{key} listed" if isinstance(value, (dict, list)) and value else f"{key}={value}"

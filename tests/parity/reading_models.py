@@ -5,24 +5,42 @@ import importlib
 import warnings
 
 import torch
+from reading_gemma4 import GEMMA4
 from reading_kin import KIN
+from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
+from reading_text import TEXT
 from transformers import AutoConfig, AutoModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN}
-NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash")  # types that never had the old spelling
+MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT}
+# Types whose models take no tokens: tests of their own hold them.
+HELD_APART = {"muse_glimmer_assistant", "dots3_note_audio_encoder"}
+NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
+NEW_ONLY += ("beam", "lfm3", "zaya", "step3p5")
+NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
+OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
+QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
 PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n_text", *NEW_ONLY)
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
 FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
+FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
+FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
+FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
+FOLDERS |= {"molmo2_text": "molmo2", "minimax_m3_vl_text": "minimax_m3_vl", "step3p5": "step3p7"}
+LABELS = {"zaya": ("hybrid", "hybrid_sliding")}  # other names of layers that see everything and of those with a window
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
+CLASSES |= {"step3p5": "Step3p7TextModel"}
 CLASSES |= {
+    "mllama_text_model": "MllamaTextModel",
+    "unlimited_ocr_text": "UnlimitedOcrTextModel",
+    "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
     "granite4_vision_text": "Granite4VisionTextModel",
@@ -34,7 +52,7 @@ NAMES = {
     "codegen": "CodeGenRotaryEmbedding",
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "cohere2_moe", "glm4v_text")  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -45,6 +63,8 @@ IN_HALVES = (
     "youtu",
     "sarvam_mla",
     "glm4_moe_lite",
+    "mistral4",
+    "longcat_flash",
 )  # pairs go in as neighbours and come out as halves
 COMPLEX = ("llama4_text", "deepseek_v2")
 
@@ -82,11 +102,14 @@ def rotary_of(config):
     return getattr(file, name or found[0])(config)
 
 
+OTHER_WAY = ("nanochat",)  # pairs turn by negative angles
+
+
 def frequencies(module, model_type, label):
     """Give inverse frequencies and magnitude of a layer type."""
     if model_type in PER_TYPE:
         return getattr(module, f"{label}_inv_freq"), getattr(module, f"{label}_attention_scaling")
-    return module.inv_freq, module.attention_scaling
+    return -module.inv_freq if model_type in OTHER_WAY else module.inv_freq, module.attention_scaling
 
 
 def cos_sin(module, model_type, positions, label):
@@ -95,11 +118,11 @@ def cos_sin(module, model_type, positions, label):
     if model_type in SINUSOIDS:
         sin, cos = module(x, positions[None])
         return cos[0], sin[0]
-    made = module(x, positions[None], *((label,) if model_type in PER_TYPE else ()))
+    made = module(x, theirs(positions), *((label,) if model_type in PER_TYPE else ()))
     if model_type in COMPLEX:
         return made.real[0], made.imag[0]
     cos, sin = made[0][0], made[1][0]
     if model_type in PAIRED:
         return cos[:, 0::2], sin[:, 0::2]
     pairs = frequencies(module, model_type, label)[0].numel()
-    return cos[:, :pairs], sin[:, :pairs]
+    return cos[:, :pairs], -sin[:, :pairs] if model_type in OTHER_WAY else sin[:, :pairs]

@@ -1,9 +1,9 @@
-"""What ``read`` takes for keys that a configuration leaves out, against what transformers' configuration classes fill in."""
+"""What ``read`` takes for keys that models with tables and biases leave out, against what transformers' configuration classes fill in."""
 
 import pytest
 from reading_models import config_of, plan_of
 
-from ordinate.checkpoints.reading import OTHER_TYPES
+from ordinate.checkpoints.reading import ADDED
 
 SIZES = {"num_hidden_layers": 24, "num_attention_heads": 4, "hidden_size": 768}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
@@ -30,7 +30,7 @@ def sizes_of(model_type):
     return {"model_type": model_type, **dict(zip(names, SIZES.values(), strict=True))}
 
 
-@pytest.mark.parametrize("model_type", OTHER_TYPES)
+@pytest.mark.parametrize("model_type", ADDED)
 def test_defaults(model_type):
     sizes = sizes_of(model_type)
     filled = config_of(sizes).to_dict()

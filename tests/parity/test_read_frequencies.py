@@ -5,9 +5,22 @@ import dataclasses
 import pytest
 import torch
 from reading_compare import FAR, NEAR, compare_all
-from reading_models import MODELS, NEW_ONLY, PER_TYPE, SINUSOIDS, config_of, plan_of
-from reading_rules import FEWER, NOT_PROPORTIONAL, RULES, SHARES, TRAINED, new_spelling, old_spelling, plain_spelling, rules_of
+from reading_models import HELD_APART, MODELS, NO_OLD, PER_TYPE, SINUSOIDS, config_of, plan_of
+from reading_rules import (
+    FEWER,
+    LENGTHS,
+    NOT_ALL,
+    RULES,
+    SHARES,
+    TRAINED,
+    first_rule,
+    new_spelling,
+    old_spelling,
+    plain_spelling,
+    rules_of,
+)
 
+from ordinate.checkpoints.plan import MultimodalRopePlan
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
 LAST, NEXT = torch.tensor([TRAINED - 1]), torch.tensor([TRAINED])  # the longest trained sequence, and one token more
@@ -17,7 +30,7 @@ CASES = [
     for model_type in MODELS
     for name in rules_of(model_type)
     for spelling in SPELLINGS
-    if (spelling != "plain" or name == "default") and not (spelling == "old" and model_type in NEW_ONLY)
+    if (spelling != "plain" or name == first_rule(model_type)) and not (spelling == "old" and model_type in NO_OLD)
 ]
 
 
@@ -35,21 +48,30 @@ def test_a_longer_table_of_sinusoids(model_type):
 
 
 @pytest.mark.parametrize("name", ["default", "linear"])
-@pytest.mark.parametrize("model_type", [name for name, sizes in MODELS.items() if "head_dim" in sizes and name != "phi3"])
+@pytest.mark.parametrize(
+    "model_type",
+    [
+        name
+        for name, sizes in MODELS.items()
+        if "head_dim" in sizes and name not in (*FEWER, "longcat_flash") and not name.startswith("phi")
+    ],
+)
 def test_heads_without_a_declared_width(model_type, name):
     """The type's default, or the width divided among the heads."""
     values = new_spelling(model_type, name)
     del values["head_dim"]
     if model_type in SHARES and model_type not in PER_TYPE:
         values["rope_parameters"]["partial_rotary_factor"] = 0.5
+        values |= {"rotary_dim": 64} if model_type == "minimax_m3_vl_text" else {}
+    values["rope_parameters"].pop("mrope_section", None)  # the type's default, which fits this width
     assert compare_all(config_of(values), plan_of(values), [NEAR]) >= 6
 
 
 # What a configuration may leave out, with sizes that the type's defaults fit; read under a rule that needs them.
-LEFT_OUT = [(model_type, "dynamic", ("max_position_embeddings",), {}) for model_type in MODELS if model_type not in FEWER]
+LEFT_OUT = [(name, "dynamic", (LENGTHS.get(name, "max_position_embeddings"),), {}) for name in MODELS if name not in FEWER]
 LEFT_OUT += [(model_type, "default", ("rotary_dim",), {"n_embd": 512}) for model_type in SINUSOIDS]
 LEFT_OUT += [(model_type, "default", ("qk_rope_head_dim",), {}) for model_type in ("deepseek_v2", "deepseek_v3")]
-LEFT_OUT += [("phi3", "longrope", ("original_max_position_embeddings",), {})]
+LEFT_OUT += [(name, "longrope", ("original_max_position_embeddings",), {}) for name in ("phi3", "phi4_multimodal")]
 
 
 @pytest.mark.parametrize(("model_type", "name", "keys", "sizes"), LEFT_OUT, ids=lambda value: str(value))
@@ -70,14 +92,14 @@ def test_phi3s_second_name_of_longrope():
 
 
 def test_every_row_of_the_table_is_held():
-    assert set(MODELS) == set(ROTARY_TYPES)
+    assert set(MODELS) | HELD_APART == set(ROTARY_TYPES)
 
 
 def test_every_rule_is_there_for_every_type():
     counted = {model_type: {RULES[name]["rope_type"] for name in rules_of(model_type)} for model_type in MODELS}
     kinds = {rule["rope_type"] for rule in RULES.values()}
     assert kinds == {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
-    assert all(found == kinds for model_type, found in counted.items() if model_type not in {*FEWER, *NOT_PROPORTIONAL})
+    assert all(found == kinds for model_type, found in counted.items() if model_type not in NOT_ALL)
 
 
 @pytest.mark.parametrize("model_type", FEWER)
@@ -98,11 +120,14 @@ def changed(plan, **changes):
 
 @pytest.mark.parametrize("model_type", MODELS)
 def test_the_comparison_can_fail(model_type):
-    values = new_spelling(model_type, "default")
+    values = new_spelling(model_type, first_rule(model_type))
     config, plan, places = config_of(values), plan_of(values), [torch.tensor([*range(41), 1000])]
     compare_all(config, plan, places)
     scheme = next(layer.scheme for layer in plan.layers if layer.scheme)
-    base, width = scheme.base * (1.0 + 1e-6), scheme.rotary_dim - 2
-    for wrong in (changed(plan, base=base), changed(plan, rotary_dim=width), changed(plan, phases="exact")):
+    narrower = {"rotary_dim": scheme.rotary_dim - 2}
+    if isinstance(scheme, MultimodalRopePlan):
+        first, second, *rest = scheme.sections
+        narrower = {"sections": (first + 1, second - 1, *rest)}
+    for wrong in (changed(plan, base=scheme.base * (1.0 + 1e-6)), changed(plan, **narrower), changed(plan, phases="exact")):
         with pytest.raises(AssertionError):
             compare_all(config, wrong, places)

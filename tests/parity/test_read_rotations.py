@@ -11,12 +11,14 @@ import functools
 
 import pytest
 import torch
-from reading_models import COMPLEX, IN_HALVES, MODELS, SINUSOIDS, file_of, plan_of
-from reading_rules import new_spelling, plain_spelling
+from reading_models import COMPLEX, IN_HALVES, MODELS, QUERY_SCALED, SINUSOIDS, file_of, plan_of
+from reading_multimodal import ours as as_ours
+from reading_multimodal import spread
+from reading_rules import PLAIN_ONLY, new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
 from ordinate.checkpoints.built import query_factors
-from ordinate.checkpoints.plan import QueryScale
+from ordinate.checkpoints.plan import MultimodalRopePlan, QueryScale
 
 FAR = torch.tensor([*range(LENGTH - 3), 1000, 40000, 1000003])
 IN_TABLE = torch.tensor([*range(LENGTH - 1), 1000])
@@ -25,7 +27,7 @@ LATENT_START = 16
 SETTINGS = {
     "plain": plain_spelling,
     "magnitude": lambda model_type, _: new_spelling(
-        model_type, "longrope, attention factor" if model_type == "phi3" else "yarn, attention factor"
+        model_type, "longrope, attention factor" if model_type in ("phi3", "phi4_multimodal") else "yarn, attention factor"
     ),
 }
 CASES = [
@@ -33,14 +35,14 @@ CASES = [
     for model_type in MODELS
     for setting in SETTINGS
     for dtype in (torch.float32, torch.bfloat16)
-    if setting == "plain" or model_type not in SINUSOIDS
+    if setting == "plain" or model_type not in PLAIN_ONLY
 ]
 
 
 @functools.cache
 def model_of(model_type, setting):
     values = SETTINGS[setting](model_type, "default")
-    if model_type == "ministral3":
+    if model_type in QUERY_SCALED:
         values["rope_parameters"] = {
             **new_spelling(model_type, "yarn, attention factor")["rope_parameters"],
             "original_max_position_embeddings": 8,
@@ -63,13 +65,18 @@ def theirs(config, layer, kind, positions, dtype):
     """Queries and keys that the module hands on, at angles of 0 and at its own."""
     module, inputs = copy.deepcopy(layer.module).to(dtype), dict(layer.inputs)
     inputs["hidden_states"] = inputs["hidden_states"].to(dtype)
-    inputs["attention_mask"] = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
+    mask = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
+    inputs["attention_mask"] = {"causal": mask} if isinstance(inputs.get("attention_mask"), dict) else mask
     made = None if inputs["position_embeddings"] is None else angles(config, positions, kind, dtype)
-    places = {"position_ids": positions[None]} if "position_ids" in inputs else {}
-    turned = listen(module, **{**inputs, **places, "position_embeddings": made})
+    places = {"position_ids": positions[None]} if inputs.get("position_ids") is not None else {}
+    scaled = {}
+    if inputs.get("attention_scaling") is not None:  # Beam's factor of queries
+        scaled = {"attention_scaling": file_of(config.model_type).compute_attention_scaling(positions[None])}
+    turned = listen(module, **{**inputs, **places, **scaled, "position_embeddings": made})
     module.attn_temperature_tuning = False  # Llama 4's factor of queries counts tokens, not positions
     places = {name: torch.zeros_like(ids) for name, ids in places.items()}
-    still = listen(module, **{**inputs, **places, "position_embeddings": stillness(made, config.model_type)})
+    scaled = dict.fromkeys(scaled)
+    still = listen(module, **{**inputs, **places, **scaled, "position_embeddings": stillness(made, config.model_type)})
     return still, turned
 
 
@@ -78,7 +85,7 @@ def ours(plan, index, still, positions):
     built, q, k = plan.build().at_length(int(positions.max()) + 1), still.query, still.key
     scheme = built.layers[index]
     if scheme is not None:
-        q, k = scheme.queries(q, positions), scheme.keys(k, positions)
+        q, k = scheme.queries(q, as_ours(positions)), scheme.keys(k, as_ours(positions))
     counted = range(LENGTH) if plan.model_type == "llama4_text" else positions
     return built.scaled_queries(index, q, counted), k
 
@@ -87,7 +94,7 @@ def both(model_type, setting, dtype, plan=None, only_turning=False):
     """Give (ours, theirs) of queries and of keys, for a layer of each sort."""
     config, layers, own = model_of(model_type, setting)
     plan = plan or own
-    positions = IN_TABLE if model_type in SINUSOIDS else FAR
+    positions = IN_TABLE if model_type in SINUSOIDS else spread(FAR, model_type)[-1]
     sorts = {(layer.kind, layer.scheme is None): index for index, layer in enumerate(plan.layers) if layer.attends}
     for (kind, rests), index in sorts.items():
         if rests and only_turning:
@@ -128,15 +135,30 @@ def test_deepseek_v3_says_its_layout(interleave):
 
 @pytest.mark.parametrize("model_type", MODELS)
 def test_the_comparison_can_fail(model_type):
-    """Another layout, slice or magnitude shows."""
+    """Another layout, slice or magnitude shows, and so do other sections and another order of theirs."""
     scheme = next(layer.scheme for layer in model_of(model_type, "plain")[2].layers if layer.scheme)
     other = "half" if scheme.layout == "interleaved" else "interleaved"
-    narrower = {"rotary_dim": scheme.rotary_dim - 2, "rotary_start": scheme.rotary_start}
-    moved = {"rotary_dim": scheme.rotary_dim - 2, "rotary_start": scheme.rotary_start + 2}
-    for wrong in ({"layout": other}, narrower, moved):
+    wrongs = changed_axes(scheme) if isinstance(scheme, MultimodalRopePlan) else changed_slices(scheme)
+    for wrong in ({"layout": other}, *wrongs):
         plan = with_scheme(model_of(model_type, "plain")[2], **wrong)
         found = both(model_type, "plain", torch.float32, plan, only_turning=True)
         assert all((one - theirs).abs().max() > 0.1 for one, theirs in found)
+
+
+def changed_slices(scheme):
+    narrower = {"rotary_dim": scheme.rotary_dim - 2, "rotary_start": scheme.rotary_start}
+    return narrower, {**narrower, "rotary_start": scheme.rotary_start + 2}
+
+
+def changed_axes(scheme):
+    """The first pair of the second axis turns by the first one, and the axes in another order."""
+    first, second, *rest = scheme.sections
+    other = {"sections": scheme.sections[::-1]} if scheme.order == "contiguous" else {"order": "contiguous"}
+    return (
+        {"sections": (first + 1, second - 1, *rest)},
+        {"sections": (first + second, 0, *rest), "order": "contiguous"},
+        other,
+    )
 
 
 @pytest.mark.parametrize("model_type", ["llama", "olmo2", "gptj", "falcon", "codegen", "cohere", "cohere2", "modernbert"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from reading_models import MODELS, NEW_ONLY, PER_TYPE, config_of, cos_sin, frequencies, plan_of, rotary_of
+from reading_models import LABELS, MODELS, NEW_ONLY, PER_TYPE, config_of, cos_sin, frequencies, plan_of, rotary_of
 from reading_rules import BASE, LOCAL_BASE, TRAINED, new_spelling, plain_spelling
 from reading_spy import TOKENS, heard_in, listen, lively, run
 from transformers import AutoModel
@@ -60,7 +60,9 @@ def test_yarns_truncate_is_ignored_by_layer_type_and_ours_reads_it(model_type, k
     values = new_spelling(model_type, "yarn, not truncated")
     plan, module = plan_of(values), rotary_of(config_of(values))
     base = BASE if kind == "full_attention" else LOCAL_BASE
-    rest = (base, plan.layers[0].scheme.rotary_dim, 32.0, TRAINED)
+    kind = LABELS[model_type][base == LOCAL_BASE] if model_type in LABELS else kind
+    width = next(layer.scheme.rotary_dim for layer in plan.layers if layer.scheme and layer.kind == kind)
+    rest = (base, width, 32.0, TRAINED)
     assert off_by(exact(plan, kind=kind), yarn(*rest, truncate=False)) < EXACT
     theirs, _ = frequencies(module, model_type, kind)
     assert off_by(theirs.tolist(), yarn(*rest, truncate=True)) < 1e-5

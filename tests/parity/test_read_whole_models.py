@@ -8,7 +8,7 @@ import dataclasses
 
 import pytest
 import torch
-from reading_models import IN_HALVES, MODELS, plan_of
+from reading_models import IN_HALVES, MODELS, QUERY_SCALED, plan_of
 from reading_rules import new_spelling, plain_spelling
 from reading_spy import LENGTH, listen, run, stillness
 
@@ -22,6 +22,7 @@ PLACES = torch.arange(LENGTH)
 RULES = {
     "llama": "llama3",
     "ministral3": "yarn, mscales",
+    "mistral4": "yarn, mscales",
     "qwen2": "yarn",
     "gemma3_text": "linear",
     "phi3": "longrope",
@@ -39,22 +40,26 @@ RULES = {
 
 
 def model_of(model_type):
-    """Values, and layers with what went in and came out; attention sinks of GPT-OSS are taken away."""
+    """Values, and layers with what went in and came out; GPT-OSS's sinks and what Doge's values add are taken away."""
     values = new_spelling(model_type, RULES[model_type]) if model_type in RULES else plain_spelling(model_type, "default")
-    if model_type == "ministral3":
+    if model_type in QUERY_SCALED:
         values["rope_parameters"]["original_max_position_embeddings"] = 8  # so that 40 tokens have five factors
     config, layers = run(values)
     for layer in filter(None, layers):
         if getattr(layer.module, "sinks", None) is not None:
             torch.nn.init.constant_(layer.module.sinks, -torch.inf)
+        if model_type == "doge":
+            torch.nn.init.zeros_(layer.module.A)
     return values, config, [layer and layer._replace(heard=listen(layer.module, **layer.inputs)) for layer in layers]
 
 
 def at_angles_of_0(config, layer):
     module, inputs = layer.module, dict(layer.inputs)
     inputs["position_embeddings"] = stillness(inputs["position_embeddings"], config.model_type)
-    if config.model_type == "ministral3":
+    if config.model_type in QUERY_SCALED:
         inputs["position_ids"] = torch.zeros_like(inputs["position_ids"])
+    if "attention_scaling" in inputs:
+        inputs["attention_scaling"] = None
     tuned = getattr(module, "attn_temperature_tuning", False)
     module.attn_temperature_tuning = False
     still = listen(module, **inputs)
@@ -97,7 +102,7 @@ def test_attention(model_type, near):
     pairs = [
         (attention(plan, index, *at_angles_of_0(config, layer)), layer.heard.out) for index, layer in enumerate(layers) if layer
     ]
-    ours, theirs = (torch.cat(outputs, dim=1) for outputs in zip(*pairs, strict=True))
+    ours, theirs = (torch.cat([out.flatten() for out in outputs]) for outputs in zip(*pairs, strict=True))
     assert theirs.abs().max() > 1.0
     near(f"{model_type}, {len(layers)} layers", ours, theirs, BOUND)
 

@@ -46,6 +46,23 @@ def test_values(order, sections, layout):
 
 @each_pattern
 @both_layouts
+def test_the_last_entries_turn(order, sections, layout):
+    """As heads made from a latent vector have it: the first entries stay."""
+    rope = MultimodalRope(head_dim=22, layout=layout, sections=sections, order=order, base=500.0, rotary_start=6)
+    assert (rope.rotary_dim, rope.rotary_start) == (16, 6)
+    places = torch.randint(-20, 40, (1, 7, len(sections)), generator=torch.Generator().manual_seed(0))
+    x = drawn(1, 3, 7, 22)
+    turned = rope.queries(x, places)
+    assert torch.equal(turned[..., :6], x[..., :6])
+
+    def turn(rows, where):
+        return reference.multimodal_rope(rows, where, PATTERNS[order, sections], layout, 500.0)
+
+    assert error(turned[..., 6:], in_loops(x[..., 6:], places, turn)) < FLOAT64
+
+
+@each_pattern
+@both_layouts
 def test_one_position_for_all_coordinates_is_rope(order, sections, layout):
     axes = len(sections)
     rope = MultimodalRope(head_dim=20, layout=layout, sections=sections, order=order, rotary_dim=16, scaling=Linear(factor=4.0))

@@ -10,15 +10,19 @@ from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.patches import window_ids
+from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.axial_rope import AxialRope
 from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Learned
+from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
+from ordinate.schemes.rotary import RotaryScheme
 from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
@@ -30,6 +34,8 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.LearnedPlan: Learned,
     plans.SinusoidalPlan: Sinusoidal,
     plans.RopePlan: Rope,
+    plans.MultimodalRopePlan: MultimodalRope,
+    plans.AxialRopePlan: AxialRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.ShawPlan: Shaw,
@@ -110,7 +116,7 @@ class BuiltStack(nn.Module):
         Raises:
             ValueError: if length is no whole number >= 1.
         """
-        schemes = [scheme.at_length(length) if isinstance(scheme, Rope) else scheme for scheme in self.schemes]
+        schemes = [scheme.at_length(length) if isinstance(scheme, RotaryScheme) else scheme for scheme in self.schemes]
         if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
             return self
         again = BuiltStack.__new__(BuiltStack)
@@ -163,28 +169,52 @@ class BuiltStack(nn.Module):
         plan = self.plan.layers[layer]
         if not plan.attends:
             raise ValueError(f"layer: needed one that attends, got {layer} ({plan.kind})")
-        if plan.chunk is not None:
-            q_ids, k_ids = (_chunks(places, plan.chunk, q.device) for places in (q_positions, k_positions))
+        if plan.compressed is not None:
+            kind = f"{layer} ({plan.kind}: one key more for each {plan.compressed} tokens)"
+            raise ValueError(
+                f"layer: needed one whose keys are tokens, got {kind}; turn with built.layers[{layer}] and call attend"
+            )
+        scheme = self.layers[layer]
+        turned = scheme if plan.values_turn and isinstance(scheme, Rope) else None
+        v = v if turned is None else turned.keys(v, k_positions)
+        parted = [self._part(plan, places, q.device) for places in (q_positions, k_positions)]
+        if parted[0] is not None and parted[1] is not None:
+            q_ids, k_ids = parted[0], parted[1]
             documents = document_pair(document_ids, q, k)
             if documents is not None:
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
-        return attend(
-            self.scaled_queries(layer, q, q_positions),
+        q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), scheme, None if at is None else at[layer]
+        if plan.heads_joined and scheme is not None:
+            q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
+            q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
+            scheme = layer_at = None
+        out = attend(
+            q,
             k,
             v,
-            scheme=self.layers[layer],
+            scheme=scheme,
             q_positions=q_positions,
             k_positions=k_positions,
-            at=None if at is None else at[layer],
+            at=layer_at,
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
-            mask=mask,
+            mask=mask if plan.window_back is None else _hiding(mask, plan.window_back, q_positions, k_positions, q.device),
             extras=extras,
             scale=plan.softmax_scale,
             dropout=dropout,
         )
+        return out if turned is None else turned.queries(out, _negative(q_positions))
+
+    def _part(self, plan: LayerPlan, positions: Positions, device: torch.device) -> torch.Tensor | None:
+        """Which chunk or window every token is in, or None where a layer has neither."""
+        if plan.chunk is not None:
+            return _chunks(positions, plan.chunk, device)
+        if plan.grid_window is not None and isinstance(positions, torch.Tensor):
+            grid = plan.grid or self.plan.grid
+            return window_ids(positions, plan.grid_window, first=0 if grid is None else grid.first)
+        return None
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.
@@ -204,14 +234,16 @@ class BuiltStack(nn.Module):
         if rule is None:
             return q
         factors = query_factors(rule, positions, device=q.device)
+        if isinstance(rule, PowerScale):
+            return (q.float() * factors).to(q.dtype) if q.dtype != torch.float64 else q * factors
         return (q * (factors.to(q.dtype) if rule.rounded else factors)).to(q.dtype)
 
 
-def query_factors(rule: QueryScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
-    """Give 1 + strength log(1 + floor((position + first) / length)).
+def query_factors(rule: QueryScale | PowerScale, positions: Positions, *, device: torch.device | str | None = None) -> torch.Tensor:
+    """Give 1 + strength log(1 + floor((position + first) / length)), or ((position + first) / length + 1)^exponent.
 
     Args:
-        rule: strength, length and first.
+        rule: its numbers.
         positions: where the queries are.
         device: where a range's result is made.
 
@@ -227,18 +259,44 @@ def query_factors(rule: QueryScale, positions: Positions, *, device: torch.devic
                 [1.0693]])
     """
     place = as_tensor(positions, device)
+    if isinstance(rule, PowerScale):
+        factors = torch.exp(rule.exponent * torch.log1p((place.float() + rule.first) / rule.length))  # as Beam computes it
+        return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
     steps = ((place.double() + rule.first) / rule.length).floor().float()
     growth = (1.0 + steps).log() if rule.rounded else steps.log1p()  # as the two models that have it compute it
     factors = 1.0 + rule.strength * growth
     return factors[..., None] if factors.ndim == 1 else factors[:, None, :, None]
 
 
+def _negative(positions: Positions) -> Positions:
+    return range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
+
+
+def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
+    """Turn the heads of a token as one wide head."""
+    joined = x.transpose(1, 2).flatten(2)[:, None]
+    turned: torch.Tensor = turn(joined, at)
+    return turned.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3]).transpose(1, 2)
+
+
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
     return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
 
 
+def _hiding(
+    mask: torch.Tensor | None, reach: int, q_positions: Positions, k_positions: Positions, device: torch.device
+) -> torch.Tensor:
+    """A mask that also hides keys this far back, or farther."""
+    q_places, k_places = as_tensor(q_positions, device), as_tensor(k_positions, device)
+    seen = q_places[..., :, None] - k_places[..., None, :] < reach
+    seen = seen if seen.ndim == 2 else seen[:, None]
+    if mask is None:
+        return seen
+    return mask & seen if mask.dtype == torch.bool else mask.masked_fill(~seen, -torch.inf)
+
+
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:
-    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RopePlan) and wanted else scheme
+    return dataclasses.replace(scheme, **wanted) if isinstance(scheme, RotaryPlan) and wanted else scheme
 
 
 def _module(plan: InputPlan | AttentionPlan) -> nn.Module:

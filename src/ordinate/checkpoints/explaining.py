@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from ordinate.checkpoints.coordinates import shared_out, words
 from ordinate.checkpoints.kinds import short
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
+from ordinate.checkpoints.layer_sources import CROSS
+from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
 from ordinate.scaling.rule import Rule
 
 
@@ -94,6 +96,10 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
         yield f"shared table: {_arguments(stack.table)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
+    if stack.cross_grid is not None:
+        yield f"keys of cross-attention: numbered ({_arguments(stack.cross_grid)})"
+    for text in stack.left_to_model:
+        yield f"left to the model: {text}"
 
 
 def _places(layers: tuple[LayerPlan, ...]) -> list[tuple[LayerPlan, list[int]]]:
@@ -123,26 +129,56 @@ def _counting(stack: StackPlan) -> str:
             return f"real tokens are counted{start}, by the attention mask"
         case "tokens":
             return f"real tokens are counted{start}, all but padding token {ids.padding_token}"
+        case _ if stack.grid is not None:
+            told = _arguments(stack.grid)
+            return (
+                f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
+            )
         case _:
             numbers = ", ".join(str(ids.first + step) for step in range(3))
-            return f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
+            counted = f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
+            axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
+            return counted + axes
 
 
 def _layer(layer: LayerPlan) -> str:
     if not layer.attends:
-        return f"no attention, {layer.kind}"
+        return f"no attention to the stack itself, {layer.kind}" if layer.kind == CROSS else f"no attention, {layer.kind}"
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
+    if isinstance(layer.scheme, MultimodalRopePlan):
+        parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if layer.window is not None:
         parts.append(f"window {layer.window}")
+    if layer.window_back is not None:
+        parts.append(f"of which {layer.window_back} back")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
+    if layer.values_turn:
+        parts.append("values turn with the keys, outputs back")
+    if layer.compressed is not None:
+        parts.append(f"one key more for each {layer.compressed} tokens, at the first one's position")
+    if layer.grid_window is not None:
+        parts.append(f"windows of {layer.grid_window} x {layer.grid_window} patches")
+    if layer.grid is not None:
+        parts.append(f"patches numbered {_arguments(layer.grid)}")
+    if layer.heads_joined:
+        parts.append("heads are turned as one")
     if layer.query_scale is not None:
-        scale = layer.query_scale
-        place = f"(p + {scale.first})" if scale.first else "p"
-        parts.append(f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))")
-    if isinstance(layer.scheme, RopePlan) and layer.scheme.scaling is not None and layer.scheme.scaling.needs_length:
+        parts.append(_query_scale(layer.query_scale))
+    if (
+        isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
+        and layer.scheme.scaling is not None
+        and layer.scheme.scaling.needs_length
+    ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
+
+
+def _query_scale(scale: QueryScale | PowerScale) -> str:
+    place = f"(p + {scale.first})" if scale.first else "p"
+    if isinstance(scale, PowerScale):
+        return f"queries x ({place} / {scale.length} + 1)^{scale.exponent:g}"
+    return f"queries x 1 + {scale.strength:g} log(1 + floor({place} / {scale.length}))"
 
 
 def _scheme(plan: Any) -> str:

@@ -14,12 +14,14 @@ FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attenti
 
 @dataclass(frozen=True, kw_only=True)
 class LayerKind:
-    """A layer's type, whether it attends and turns, and how far it sees."""
+    """A layer's type, whether it attends and turns, by the scaling rule or the base alone, and how far it sees."""
 
     kind: str = FULL
     attends: bool = True
     turns: bool = True
+    scaled: bool = True
     window: int | None = None
+    window_back: int | None = None
     chunk: int | None = None
 
 
@@ -45,19 +47,20 @@ def all_alike(fields: Fields, n_layers: int) -> Kinds:
     return [LayerKind()] * n_layers
 
 
-def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
+def windowed(*, default: int | None = None, switch: bool = False, inclusive: bool = False) -> Policy:
     """Say that every layer has the window ``sliding_window``.
 
     Args:
         default: the window if none is declared.
         switch: whether ``use_sliding_window`` must turn it on.
+        inclusive: whether the key at the window's distance is seen, too.
 
     Returns:
         A policy.
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', attends=True, turns=True, window=8, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, scaled=True, window=8, window_back=None, chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:
@@ -67,7 +70,7 @@ def windowed(*, default: int | None = None, switch: bool = False) -> Policy:
             fields.note("use_sliding_window", False, "nothing")
             fields.warn("use_sliding_window", f"changes nothing: {fields.model_type} reads no such key, and the window is on")
         _refuse_types(fields, n_layers, sliding=window is not None)
-        return [LayerKind(window=window)] * n_layers
+        return [LayerKind(window=window if window is None else window + inclusive)] * n_layers
 
     return read
 

@@ -141,27 +141,45 @@ def indexed(fields: Fields, n_layers: int) -> Kinds:
         'indexed_attention'
     """
     kinds = types_of(fields, n_layers, (INDEXED,), default=[INDEXED] * n_layers)
-    became = "an indexer, which turns vectors of its own, chooses the keys: the plan is of the attention to those"
-    fields.note("layer_types", fields.values.get("layer_types"), became)
+    note_indexer(fields)
     return [LayerKind(kind=kind) for kind in kinds]
 
 
-def upper_layers_windowed(fields: Fields, n_layers: int) -> Kinds:
-    """Give Qwen's layers: those from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on.
+def note_indexer(fields: Fields) -> None:
+    """Say what a plan of attention with an indexer is of.
 
     Args:
         fields: the configuration.
-        n_layers: how many.
+
+    Example:
+        >>> fields = Fields({}, source="mapping", model_type="deepseek_v32")
+        >>> note_indexer(fields)
+        >>> fields.entries[0].became[:34]
+        'an indexer, which turns vectors of'
+    """
+    became = "an indexer, which turns vectors of its own, chooses the keys: the plan is of the attention to those"
+    fields.note("layer_types", fields.values.get("layer_types"), became)
+
+
+def upper_layers_windowed(*, window: int = 4096, border: int = 28) -> Policy:
+    """Say that layers from ``max_window_layers`` on have a window, if ``use_sliding_window`` is on (Qwen).
+
+    Args:
+        window: default of ``sliding_window``.
+        border: default of ``max_window_layers``.
 
     Returns:
-        One a layer.
+        A policy.
 
     Example:
         >>> config = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
-        >>> [layer.window for layer in upper_layers_windowed(Fields(config, source="mapping", model_type="qwen2"), 2)]
+        >>> [layer.window for layer in upper_layers_windowed()(Fields(config, source="mapping", model_type="qwen2"), 2)]
         [None, 8]
     """
-    return _switched(fields, n_layers, "layers below {} see everything, if windows are on", lambda layer, border: layer >= border)
+    became = "layers below {} see everything, if windows are on"
+    return lambda fields, n_layers: _switched(
+        fields, n_layers, became, lambda layer, first: layer >= first, window=window, border=border
+    )
 
 
 def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
@@ -184,11 +202,13 @@ def every_other_lower_layer_windowed(fields: Fields, n_layers: int) -> Kinds:
     return _switched(fields, n_layers, became, lambda layer, border: layer % 2 == 0 and layer < border)
 
 
-def _switched(fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool]) -> Kinds:
-    window = declared_window(fields, default=4096) if switched_on(fields) else None
-    border = fields.take(("max_window_layers",), whole(), became, default=28)
-    pattern = [SLIDING if window is not None and slides(layer, border) else FULL for layer in range(n_layers)]
+def _switched(
+    fields: Fields, n_layers: int, became: str, slides: Callable[[int, int], bool], *, window: int = 4096, border: int = 28
+) -> Kinds:
+    reach = declared_window(fields, default=window) if switched_on(fields) else None
+    first = fields.take(("max_window_layers",), whole(), became, default=border)
+    pattern = [SLIDING if reach is not None and slides(layer, first) else FULL for layer in range(n_layers)]
     kinds = types_of(fields, n_layers, (FULL, SLIDING), default=pattern)
-    if SLIDING in kinds and window is None:
+    if SLIDING in kinds and reach is None:
         fields.fault("layer_types", "needed use_sliding_window and sliding_window beside sliding layers, got none")
-    return [LayerKind(kind=kind, window=window if kind == SLIDING else None) for kind in kinds]
+    return [LayerKind(kind=kind, window=reach if kind == SLIDING else None) for kind in kinds]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST, Kind, flag, one_of, row_of, whole
 from ordinate.checkpoints.layer_kinds import FULL, SLIDING, WINDOW, Kinds, LayerKind, Policy, declared_window
+from ordinate.checkpoints.layer_lists import INDEXED, note_indexer
 
 LINEAR, CONVOLUTION, HYBRID = "linear_attention", "conv", "hybrid"
 OLD = {"attention": FULL, "mamba": LINEAR, "recurrent": LINEAR, "mamba2": LINEAR}
@@ -22,6 +23,7 @@ def mixed(
     window: int | None = None,
     everywhere: bool = False,
     list_keys: Sequence[str] = ("layer_types", "layers_block_type"),
+    renamed: Mapping[str, str] = OLD,
 ) -> Policy:
     """Say that some layers attend and the others do something else in place of attention.
 
@@ -33,6 +35,7 @@ def mixed(
         window: default of ``sliding_window``, if some layers slide.
         everywhere: whether a declared window holds for all layers that attend.
         list_keys: spellings of the list of types.
+        renamed: present names of types that older lists have.
 
     Returns:
         A policy.
@@ -49,7 +52,7 @@ def mixed(
         fields.used.update(list_keys)
         if fields.has(*list_keys):
             length, before = None if fields.faults else n_layers, len(fields.faults)
-            listed = fields.take(list_keys, row_of(_renamed(known), length=length), "types of the layers")
+            listed = fields.take(list_keys, row_of(_of_any_name(known, renamed), length=length), "types of the layers")
             kinds = kinds if before or len(fields.faults) > before else list(listed)
         reach = declared_window(fields, default=window, keys=WINDOW) if everywhere or SLIDING in kinds else None
         return [
@@ -65,10 +68,10 @@ def mixed(
     return read
 
 
-def _renamed(known: Sequence[str]) -> Kind[str]:
+def _of_any_name(known: Sequence[str], renamed: Mapping[str, str]) -> Kind[str]:
     """A type's present name, from an older one too."""
     read = one_of(*known)
-    return lambda value: read(OLD.get(value, value) if isinstance(value, str) else value)
+    return lambda value: read(renamed.get(value, value) if isinstance(value, str) else value)
 
 
 def one_of_each(period: int, *, key: str | None = None, first: bool = False, at_least_last: bool = False) -> Pattern:
@@ -140,8 +143,8 @@ def at_places(key: str, *, still: str, absent: str) -> Pattern:
         fields.used.add(key)
         if fields.values.get(key) is None:
             return [absent] * n_layers
-        places = fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend")
-        return [FULL if layer in set(places) else still for layer in range(n_layers)]
+        places = set(fields.take((key,), row_of(whole(most=MOST if fields.faults else n_layers - 1)), "layers that attend"))
+        return [FULL if layer in places else still for layer in range(n_layers)]
 
     return read
 
@@ -160,6 +163,27 @@ def repeated(cycle: Sequence[str]) -> Pattern:
         ['conv', 'full_attention', 'conv']
     """
     return lambda _, n_layers: [cycle[layer % len(cycle)] for layer in range(n_layers)]
+
+
+def zamba2(fields: Fields, n_layers: int) -> list[str]:
+    """Give the types of Zamba2's 54 layers; another number must be listed.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> zamba2(Fields({}, source="mapping", model_type="zamba2"), 54).count("hybrid")
+        9
+    """
+    usual = [LINEAR, *[*[LINEAR] * 5, HYBRID] * 7, *[LINEAR] * 4, HYBRID, *[LINEAR] * 3, HYBRID, *[LINEAR] * 2]
+    if not fields.has("layers_block_type", "layer_types") and n_layers != len(usual):
+        counted = "" if fields.faults else f", which stands for {len(usual)} layers, not {n_layers}"
+        fields.fault("layers_block_type", f"needed, got nothing{counted}")
+    return usual if n_layers == len(usual) else [HYBRID] * n_layers
 
 
 def only_with(key: str, value: object, policy: Policy) -> Policy:
@@ -214,6 +238,28 @@ def unless_base_is_null(policy: Policy) -> Policy:
         return [_resting(layer) if off else layer for layer in policy(fields, n_layers)]
 
     return read
+
+
+def linear_or_indexed(fields: Fields, n_layers: int) -> Kinds:
+    """Give Qwen4's layers: every fourth attends to the keys that an indexer chooses by content, the others are linear.
+
+    Args:
+        fields: the configuration.
+        n_layers: how many.
+
+    Returns:
+        One a layer.
+
+    Example:
+        >>> [layer.kind for layer in linear_or_indexed(Fields({}, source="mapping", model_type="qwen4_exp_text"), 4)][2:]
+        ['linear_attention', 'indexed_attention']
+    """
+    fourth = one_of_each(4, key="full_attention_interval")
+    new = {FULL: INDEXED}
+    policy = mixed(lambda *told: [new.get(kind, kind) for kind in fourth(*told)], attends=(INDEXED,), renamed=new)
+    layers = policy(fields, n_layers)
+    note_indexer(fields)
+    return layers
 
 
 def _resting(layer: LayerKind) -> LayerKind:

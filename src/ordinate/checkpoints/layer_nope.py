@@ -96,6 +96,34 @@ def _base(fields: Fields, default: float) -> object:
     return declared[0] if declared else default
 
 
+def unless_entry_is_null(policy: Policy) -> Policy:
+    """Say that layers do not turn if their type's dictionary is null (Cohere Compass).
+
+    Args:
+        policy: how far the layers see.
+
+    Returns:
+        A policy.
+
+    Example:
+        >>> fields = Fields({"rope_parameters": {"full_attention": None}}, source="mapping", model_type="cohere_compass_text")
+        >>> from ordinate.checkpoints.layer_kinds import all_alike
+        >>> unless_entry_is_null(all_alike)(fields, 1)[0].turns
+        False
+    """
+
+    def read(fields: Fields, n_layers: int) -> Kinds:
+        declared, layers = fields.values.get("rope_parameters"), policy(fields, n_layers)
+        if not isinstance(declared, Mapping):
+            return layers
+        null = sorted({layer.kind for layer in layers if layer.kind in declared and declared[layer.kind] is None})
+        for kind in null:
+            fields.note(f"rope_parameters.{kind}", None, f"layers of the type {kind.replace('_', ' ')} do not turn")
+        return [replace(layer, turns=False) if layer.kind in null else layer for layer in layers]
+
+    return read
+
+
 def smollm3(fields: Fields, n_layers: int) -> Kinds:
     """Give SmolLM3's layers: every fourth has no rotation; those have a window, if windows are on.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from ordinate.checkpoints.grid_plan import GridPlan
 from ordinate.scaling.rule import Rule
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from ordinate.phases import Phases
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
+    from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
     from ordinate.schemes.transformer_xl import DistanceLayout
+    from ordinate.sections import SectionOrder
 
 IdsFrom = Literal["order", "mask", "tokens"]
 
@@ -54,8 +57,43 @@ class RopePlan:
     rotary_dim: int
     rotary_start: int = 0
     scaling: Rule | None = None
+    sign: Literal[1, -1] = 1
     phases: Phases = "float32"
     arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultimodalRopePlan:
+    """Arguments of ``MultimodalRope``."""
+
+    scheme: ClassVar[str] = "multimodal_rope"
+    head_dim: int
+    layout: Layout
+    sections: tuple[int, ...]
+    order: SectionOrder
+    base: float
+    rotary_dim: int
+    rotary_start: int = 0
+    scaling: Rule | None = None
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxialRopePlan:
+    """Arguments of ``AxialRope``."""
+
+    scheme: ClassVar[str] = "axial_rope"
+    head_dim: int
+    layout: AxialLayout
+    base: float
+    rotary_dim: int
+    axes: int = 2
+    order: AxialOrder = "blocks"
+    axis_order: tuple[int, ...] = (0, 1)
+    spectrum: Spectrum = "each"
+    phases: Phases = "float32"
+    arithmetic: Arithmetic = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +166,8 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-AttentionPlan = RopePlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
+RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
+AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +188,21 @@ class QueryScale:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PowerScale:
+    """Queries are multiplied by ((position + first) / length + 1)^exponent, in float32, and rounded to their dtype.
+
+    Attributes:
+        exponent: of the growth.
+        length: positions below it change little.
+        first: what is added to the position.
+    """
+
+    exponent: float
+    length: int
+    first: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerPlan:
     """What one layer's attention does with positions.
 
@@ -156,19 +210,31 @@ class LayerPlan:
         scheme: at queries, keys or scores; None for a layer without one (NoPE).
         softmax_scale: ``attend(scale=)``.
         window: ``attend(window=)``: keys this far from the query, or farther, are hidden.
+        window_back: the same of earlier keys alone, where less of those is seen than of later ones; ``BuiltStack.attend`` knows it.
         chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
+        values_turn: whether values turn as keys do, and what comes out turns back by the query's position (DeepSeek-V4).
+        compressed: beside the tokens that it sees, keys are made of this many tokens each, at the position of the first.
+        grid_window: patches see their own window of the grid, of this many rows and columns.
+        grid: how this layer numbers patches, where it does so otherwise than the stack.
+        heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
     """
 
     scheme: AttentionPlan | None
     softmax_scale: float
     window: int | None = None
+    window_back: int | None = None
     chunk: int | None = None
-    query_scale: QueryScale | None = None
+    query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
     attends: bool = True
+    values_turn: bool = False
+    compressed: int | None = None
+    grid_window: int | None = None
+    grid: GridPlan | None = None
+    heads_joined: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +268,9 @@ class StackPlan:
         position_ids: how positions are counted.
         table: relative table that the layers share, or None.
         cross_attention: what attention to another stack does with positions, or None.
+        grid: how patches are numbered, for encoders of images; else None.
+        cross_grid: how the keys of attention to another stack are numbered, where that is otherwise than ``grid``.
+        left_to_model: what the model does with positions beside all this, and a plan does not say.
     """
 
     name: str
@@ -212,6 +281,9 @@ class StackPlan:
     position_ids: PositionIds = PositionIds()
     table: DebertaTablePlan | None = None
     cross_attention: LayerPlan | None = None
+    grid: GridPlan | None = None
+    cross_grid: GridPlan | None = None
+    left_to_model: tuple[str, ...] = ()
 
     def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
         """Make the modules; equal schemes are one object.

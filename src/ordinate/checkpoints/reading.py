@@ -7,22 +7,37 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, distance_models, pair_models, t5_models, table_models
+from ordinate.checkpoints import (
+    bias_models,
+    blt_models,
+    deepseek_v4_models,
+    distance_models,
+    dots3_models,
+    pair_models,
+    rotary_pairs,
+    still_models,
+    t5_models,
+    table_models,
+)
+from ordinate.checkpoints.axial_models import read_axial
+from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
+from ordinate.checkpoints.left_out import LEFT_OUT
 from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers, finished
-from ordinate.checkpoints.refusals import REASONS
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
-from ordinate.checkpoints.wholes import WHOLES
+from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
-FAMILIES = (table_models, pair_models, t5_models, bias_models, distance_models)
-OTHER_TYPES = {name: reader for family in FAMILIES for name, reader in family.READERS.items()}
+BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
+ADDED = {**table_models.READERS, **pair_models.READERS, **t5_models.READERS, **bias_models.READERS, **distance_models.READERS}
+OTHER_TYPES = {**ADDED, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
+OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
@@ -52,9 +67,9 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
 
     Differs from:
         transformers, where it drops what a file says: YaRN's truncate inside a layer type's dictionary, one rope_theta for both
-        layer types of OLMo 3, gpt_neox's rope_theta, attn_factor, MPT's alibi_bias_max, a rule named by "type" in dictionaries by
-        layer type. Lengths are one sequence's, told by ``at_length``; transformers remembers dynamic NTK's largest base and chooses
-        LongRoPE's list by the longest row.
+        layer types of OLMo 3, gpt_neox's rope_theta, DBRX's base in attn_config, MiniMax M3's rotary_dim, attn_factor, MPT's
+        alibi_bias_max, a rule named by "type" in dictionaries by layer type. Lengths are one sequence's, told by ``at_length``;
+        transformers remembers dynamic NTK's largest base and chooses LongRoPE's list by the longest row.
 
     Example:
         >>> config = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 32,
@@ -87,7 +102,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
         return read_gguf(source.gguf)
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
-    inner, prefix, inner_type = _text_part(values, whole_type, source.name)
+    inner, around, prefix, inner_type = _text_part(values, whole_type, source.name)
     passed_over = {key.removeprefix(prefix) for key in ignore}
     reader, kind = _reader(inner_type, inner, source.name)
     fields = Fields(
@@ -107,8 +122,11 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     stacks = reader(fields)
     _check_causal(fields, stacks)
     check_leftovers(fields)
-    if prefix:
-        _check_around(fields, values, source.name)
+    for outer in around:
+        _check_around(fields, outer)
+        _note_other_parts(fields, outer, source.name)
+    if not prefix:
+        _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
 
 
@@ -148,19 +166,26 @@ def _type_of(values: Mapping[str, Any], asked: str | None, name: str) -> str:
     return found
 
 
-def _text_part(values: Mapping[str, Any], model_type: str, name: str) -> tuple[Mapping[str, Any], str, str]:
-    """The text model's configuration, where it stands inside a larger one."""
-    inner = values.get("text_config")
-    if model_type not in WHOLES or inner is None:
-        return values, "", WHOLES.get(model_type, model_type)
-    if not isinstance(inner, Mapping):
-        raise ValueError(f"{name}: text_config: needed a dictionary, got {short(inner)}")
+def _text_part(
+    values: Mapping[str, Any], model_type: str, name: str
+) -> tuple[Mapping[str, Any], list[Mapping[str, Any]], str, str]:
+    """The text model's configuration, the larger ones that it stands in, the prefix of its keys and its type."""
+    inner, around, prefix = values, [], ""
+    for key in PLACES.get(model_type, ("text_config",)) if model_type in WHOLES else ():
+        if inner.get(key) is None:
+            return values, [], "", WHOLES[model_type]
+        around.append(inner)
+        inner, prefix = inner[key], f"{prefix}{key}."
+        if not isinstance(inner, Mapping):
+            raise ValueError(f"{name}: {prefix[:-1]}: needed a dictionary, got {short(inner)}")
+    if not around:
+        return values, [], "", model_type
     declared = inner.get("model_type", WHOLES[model_type])
     if not isinstance(declared, str) or declared not in {*ROTARY_TYPES, *OTHER_TYPES}:
         raise ValueError(
-            f"{name}: text_config.model_type {short(declared)} is not in the table; needed a text model, got {short(declared)}"
+            f"{name}: {prefix}model_type {short(declared)} is not in the table; needed a text model, got {short(declared)}"
         )
-    return inner, "text_config.", declared
+    return inner, around, prefix, declared
 
 
 def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader, RotaryType | None]:
@@ -172,17 +197,19 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     if model_type in ROTARY_TYPES:
         kind = ROTARY_TYPES[model_type]
         return lambda fields: (read_rotary(fields, kind),), kind
-    if model_type in REASONS:
-        raise ValueError(f"{name}: model_type {short(model_type)} is not in the table: {REASONS[model_type]}")
     close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
+    if model_type in LEFT_OUT:
+        raise ValueError(
+            f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed: {LEFT_OUT[model_type]}"
+        )
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     known = f"known are {len(MODEL_TYPES)} types, which `ordinate read --types` lists"
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
 
-def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
+def _check_around(fields: Fields, values: Mapping[str, Any]) -> None:
     """Keys beside text_config: the text model does not read them, so they must not say something else."""
     for key, value in values.items():
         if is_off(value) or not looks_positional(key):
@@ -193,7 +220,10 @@ def _check_around(fields: Fields, values: Mapping[str, Any], name: str) -> None:
             fields.warnings.append(f"{key}: changes nothing beside text_config")
         else:
             fields.refuse(f"{printable(key)}: looks like a key of positions and is unknown beside text_config, got {short(value)}")
-    for key in ("vision_config", "audio_config"):
+
+
+def _note_other_parts(fields: Fields, values: Mapping[str, Any], name: str) -> None:
+    for key in BESIDE:
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"
             fields.entries.append(Entry(key=key, value=count, source=name, became="not read: the plan is of the text model"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields, Place
 from ordinate.checkpoints.kinds import listed, nearest, number, one_of, ordinary, printable, short, whole
+from ordinate.checkpoints.recording import check_leftovers
 from ordinate.checkpoints.rope_rules import ORIGINAL, TYPES, original_length, read_rule, tried
+from ordinate.checkpoints.rope_sections import SectionKeys, read_sections
 from ordinate.scaling import Rule
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
+LOCAL = (SLIDING, "hybrid_sliding", "compress")  # labels with a base of their own
 DICTIONARIES = ("rope_parameters", "rope_scaling")
 ALIASES = {"su": "longrope"}
 # Keys that some rule reads. Beside a rule that does not read them they change nothing.
@@ -31,6 +34,7 @@ class RopeSettings:
     rule: Rule | None
     original_length: int | None
     query_strength: float | None
+    sections: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +51,22 @@ class RopeKeys:
         partial: spellings of the share of a head that turns; empty if whole heads always do.
         default_partial: that share if nothing is declared.
         local_partial: the same for sliding layers, where they have a share of their own.
+        most_partial: largest share; above 1 where several heads are turned as one.
         aliases: names of rules that only this type uses.
         types: rules that it accepts.
-        scaled: layer types that a flat ``rope_scaling`` reaches.
+        reasons: why a rule is not accepted, where the type's name says too little.
+        scaled: layer types that a flat ``rope_scaling`` reaches; None if it reaches all.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
+        repeated_share: the share of the head that turns, where the type repeats it inside the dictionary: no other is allowed.
+        sections: how pairs are shared out among coordinates; None if a token has one.
+        nested: whether the dictionary must be there, with a base for every layer type that turns (Cohere Compass).
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
+        theta_part: another dictionary that may have the base, beside this one (DBRX).
+        labels: the layer types that the dictionary may be nested under.
+        passed_over: keys beside those that published files have and no code reads.
+        by_layer: makes the nested dictionary from lists with one value a layer, where it is not there itself (Step 3.7).
     """
 
     theta: tuple[str, ...] = ("rope_theta",)
@@ -65,16 +78,27 @@ class RopeKeys:
     partial: tuple[str, ...] = ()
     default_partial: float = 1.0
     local_partial: float | None = None
+    most_partial: float = 1.0
     aliases: Mapping[str, str] | None = None
     types: tuple[str, ...] = TYPES
-    scaled: tuple[str, ...] = ("full_attention", "sliding_attention", "chunked_attention", "indexed_attention")
+    reasons: Mapping[str, str] | None = None
+    scaled: tuple[str, ...] | None = None
     scales_softmax: bool = False
     query_scale: bool = False
     partial_count: bool = False
+    repeated_share: float | None = None
     ntk_alpha: bool = False
+    theta_part: str | None = None
+    labels: tuple[str, ...] = (FULL, SLIDING, CHUNKED)
+    passed_over: tuple[str, ...] = ()
+    by_layer: Callable[[Fields, Sequence[str]], Mapping[str, Any]] | None = None
+    sections: SectionKeys | None = None
+    nested: bool = False
 
 
-def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int) -> dict[str, RopeSettings]:
+def read_rope(
+    fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_length: int, width: int, full_width: int | None = None
+) -> dict[str, RopeSettings]:
     """Read the settings of every layer type, also of those that no layer has: they are checked all the same.
 
     Args:
@@ -83,6 +107,7 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
         turning: types of the layers that turn.
         max_length: longest sequence declared.
         width: of what turns before a partial factor, usually head_dim.
+        full_width: the same of layers that see everything, where they have a width of their own.
 
     Returns:
         Settings by layer type; faults are in ``fields``.
@@ -96,25 +121,49 @@ def read_rope(fields: Fields, keys: RopeKeys, turning: Sequence[str], *, max_len
     declared, name = _dictionary(fields)
     if not declared and keys.absent is not None:
         fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
-        declared = keys.absent
-    labels = list(dict.fromkeys([*turning, *((FULL, SLIDING) if keys.per_type or not turning else ())]))
-    nested = [key for key in declared if key.endswith("_attention")]
+        declared = {key: value for key, value in keys.absent.items() if not isinstance(value, Mapping) or key in turning}
+    if keys.by_layer is not None:
+        declared = keys.by_layer(fields, turning)
+    labels = list(dict.fromkeys([*turning, *(keys.labels[:2] if keys.per_type or not turning else ())]))
+    nested = [key for key in declared if key.endswith("_attention") or key in keys.labels]
     if nested:
-        _refuse_beside(fields, declared, nested, name)
+        _refuse_beside(fields, {key: declared[key] for key in declared if key not in keys.passed_over}, nested, name)
         inner = fields.part(name, declared)
         labels = [label for label in labels if label in turning or isinstance(declared.get(label), Mapping)]
         parts = {label: _inner(inner, label) for label in labels}
-        for label in sorted(set(nested) - {FULL, SLIDING, CHUNKED}):
-            fields.fault(name, f"needed the layer types full, sliding or chunked_attention, got {printable(label)}")
-        for label in sorted((set(nested) & {FULL, SLIDING, CHUNKED}) - set(turning)):
+        for label in sorted(set(nested) - set(keys.labels)):
+            fields.fault(name, f"needed the layer types {_alternatives(keys.labels)}, got {printable(label)}")
+        for label in sorted((set(nested) & set(keys.labels)) - set(turning)):
             if declared[label] is not None:
                 inner.warn(label, "changes nothing, since no layer that turns is of this type")
     else:
         flat = fields.part(name, declared)
         _refuse_flat(fields, flat, keys, labels, name)
         nothing = fields.part(name, {})
-        parts = {label: flat if name == DICTIONARIES[0] or label in keys.scaled else nothing for label in labels}
-    return {label: _settings(fields, part, keys, label, max_length, width) for label, part in parts.items()}
+        parts = {
+            label: flat if name == DICTIONARIES[0] or keys.scaled is None or label in keys.scaled else nothing for label in labels
+        }
+    widths = {label: full_width if full_width and label == FULL else width for label in parts}
+    return {label: _settings(fields, part, keys, label, max_length, widths[label]) for label, part in parts.items()}
+
+
+def _part_beside(fields: Fields, keys: RopeKeys) -> list[Place]:
+    """The base's place in another dictionary, if the model type has one."""
+    if keys.theta_part is None:
+        return []
+    value = fields.values.get(keys.theta_part)
+    if value is not None and not isinstance(value, Mapping):
+        fields.fault(keys.theta_part, f"needed a dictionary or null, got {short(value)}")
+    part = fields.part(keys.theta_part, value if isinstance(value, Mapping) else {})
+    part.used.add("rope_theta")
+    check_leftovers(part)
+    return [(part, "rope_theta")]
+
+
+def _alternatives(labels: Sequence[str]) -> str:
+    if labels == (FULL, SLIDING, CHUNKED):
+        return "full, sliding or chunked_attention"
+    return " or ".join(labels)
 
 
 def _dictionary(fields: Fields) -> tuple[Mapping[str, Any], str]:
@@ -154,12 +203,13 @@ def _refuse_flat(fields: Fields, flat: Fields, keys: RopeKeys, labels: Sequence[
 
 
 def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_length: int, width: int) -> RopeSettings:
-    local = label == "sliding_attention" and keys.local_base is not None
+    local = label in LOCAL and keys.local_base is not None
     spellings = keys.local_theta if local and keys.local_theta else keys.theta
-    also: list[Place] = [(fields, key) for key in spellings]
+    beside = _part_beside(fields, keys)
+    also: list[Place] = [*((fields, key) for key in spellings), *beside]
     default = keys.local_base if local else keys.base
     whom = "" if keys.local_base is None else f" of {label.replace('_', ' ')}"
-    if not keys.theta and part.has("rope_theta"):
+    if not keys.theta and keys.by_layer is None and part.has("rope_theta"):
         part.fault(
             "rope_theta", f"cannot be honoured: {part.model_type}'s code fixes the base, got {short(part.values['rope_theta'])}"
         )
@@ -168,11 +218,11 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
         base = part.take(("rope_theta",), of_base, became, default=default, also=also)
     else:
         part.used.add("rope_theta")
-        base = fields.take(spellings, of_base, became, default=default)
+        base = fields.take(spellings, of_base, became, default=default, also=beside)
     kind = _kind(part, keys)
     if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
         kind = "ntk"
-    partial = _partial(fields, part, keys, kind, sliding=label == "sliding_attention", width=width)
+    partial = _partial(fields, part, keys, kind, sliding=label in LOCAL, width=width)
     rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
     strength = None
     if keys.query_scale:
@@ -189,10 +239,12 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if kind in ("default", "linear", "proportional") and fields.has(ORIGINAL):
         fields.used.add(ORIGINAL)
         fields.note(ORIGINAL, fields.values[ORIGINAL], f"nothing: the rule {kind} needs no trained length")
+    turning = width if kind == "proportional" else int(width * partial)
+    sections = () if keys.sections is None else read_sections(part, keys.sections, pairs=turning // 2)
     _leftovers(part, kind)
     if rule is not None and not part.faults:
-        rule = tried(part, rule, base=base, width=width if kind == "proportional" else int(width * partial))
-    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength)
+        rule = tried(part, rule, base=base, width=turning)
+    return RopeSettings(base=base, partial=partial, rule=rule, original_length=original, query_strength=strength, sections=sections)
 
 
 def _kind(part: Fields, keys: RopeKeys) -> str:
@@ -203,7 +255,8 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     def read(value: Any) -> tuple[str, str]:
         name = aliases.get(value, value) if isinstance(value, str) else value
         taken, lacking = known(name)
-        return taken, lacking and f"{lacking}; {part.model_type} accepts no other"
+        why = (keys.reasons or {}).get(str(name), f"{part.model_type} accepts no other")
+        return taken, lacking and f"{lacking}; {why}"
 
     if part.has("rope_type", "type"):
         return part.take(("rope_type", "type"), read, "rule {}")
@@ -219,10 +272,19 @@ def _partial(fields: Fields, part: Fields, keys: RopeKeys, kind: str, *, sliding
     declared = part.has("partial_rotary_factor") or fields.has("partial_rotary_factor")
     if not keys.partial and not declared:
         return 1.0
-    if keys.partial_count and fields.has("rotary_dim") and not declared:
+    if keys.repeated_share is not None:
+        told = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", also=also)
+        if told != keys.repeated_share:
+            wanted = "qk_rope_head_dim / (qk_nope_head_dim + qk_rope_head_dim)"
+            part.fault("partial_rotary_factor", f"needed {wanted} = {keys.repeated_share}, got {told}")
+        return 1.0
+    counted = keys.partial_count and (fields.has("rotary_dim") or "rotary_dim" in fields.defaults)
+    if counted and not declared:
         return fields.take(("rotary_dim",), whole(least=2, most=width), "first {} entries of a head turn") / width
     default = keys.local_partial if sliding and keys.local_partial is not None else keys.default_partial
-    share = part.take(("partial_rotary_factor",), number(most=1.0), "share of the head that turns: {}", default=default, also=also)
+    share = part.take(
+        ("partial_rotary_factor",), number(most=keys.most_partial), "share of the head that turns: {}", default=default, also=also
+    )
     if share != 1.0 and not keys.partial and kind != "proportional":
         part.fault("partial_rotary_factor", f"cannot be honoured: {part.model_type} turns whole heads, so needed 1.0, got {share}")
     return share

@@ -28,12 +28,17 @@ RUSSIAN = {
     "none; reaches beyond training": "нет; действует и за пределами обучения",
     "none; far distances share a bucket": "нет; дальние расстояния делят корзину",
     "none; far distances share a vector": "нет; дальние расстояния делят вектор",
+    "the training grid, extendable": "обучающая сетка, расширяемая",
     "the training length, extendable": "обучающая длина, расширяемая",
     "nothing": "ничего",
     "absolute position": "абсолютную позицию",
     "absolute position, with shift structure": "абсолютную позицию со структурой сдвига",
     "relative shift": "относительный сдвиг",
     "relative shift, as a penalty": "относительный сдвиг, как штраф",
+    "relative shift along each axis, in the dot product": "относительный сдвиг по каждой оси в скалярном произведении",
+    "relative shift in time, rows and columns, in the dot product": (
+        "относительный сдвиг во времени, по строкам и столбцам в скалярном произведении"
+    ),
     "relative shift, by content": "относительный сдвиг, в зависимости от содержимого",
     "relative shift, in the dot product": "относительный сдвиг в скалярном произведении",
 }

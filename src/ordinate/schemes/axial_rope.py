@@ -22,7 +22,7 @@ from ordinate.sites import Facts
 
 AxialLayout = Literal["half", "half_by_axis", "interleaved"]
 AxialOrder = Literal["blocks", "alternating"]
-Shares = Literal["each", "shared"]
+Spectrum = Literal["each", "shared"]
 
 
 class AxialRope(RotaryScheme):
@@ -79,7 +79,7 @@ class AxialRope(RotaryScheme):
     base: float | tuple[float, ...] = fixed("base")
     order: AxialOrder = fixed("order")
     axis_order: tuple[int, ...] = fixed("axis_order")
-    spectrum: Shares = fixed("spectrum")
+    spectrum: Spectrum = fixed("spectrum")
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class AxialRope(RotaryScheme):
         order: AxialOrder = "blocks",
         base: float | Sequence[float] = 10000.0,
         axis_order: Sequence[int] | None = None,
-        spectrum: Shares = "each",
+        spectrum: Spectrum = "each",
         rotary_dim: int | None = None,
         phases: Phases = "exact",
         arithmetic: Arithmetic = "float32",
@@ -100,7 +100,7 @@ class AxialRope(RotaryScheme):
         width = head_dim // (2 * axes) * (2 * axes) if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
         turns = tuple(range(axes)) if axis_order is None else tuple(axis_order)
         bases = tuple(base) if isinstance(base, Sequence) else (base,) * axes
-        faults = choice_faults(layout=(layout, AxialLayout), order=(order, AxialOrder), spectrum=(spectrum, Shares))
+        faults = choice_faults(layout=(layout, AxialLayout), order=(order, AxialOrder), spectrum=(spectrum, Spectrum))
         faults += choice_faults(phases=(phases, Phases), arithmetic=(arithmetic, Arithmetic))
         faults += [fault for number in bases for fault in base_faults("base", number)]
         if not 0 < width <= head_dim or width % (2 * axes):
@@ -148,7 +148,7 @@ def _dealt(turns: tuple[int, ...], share: int, order: AxialOrder) -> list[tuple[
 
 
 def _frequencies_of(
-    pairs: list[tuple[int, int]], turns: tuple[int, ...], bases: tuple[float, ...], width: int, shares: Shares, phases: Phases
+    pairs: list[tuple[int, int]], turns: tuple[int, ...], bases: tuple[float, ...], width: int, shares: Spectrum, phases: Phases
 ) -> Frequencies:
     axes, place = len(turns), {axis: place for place, axis in enumerate(turns)}
     if shares == "shared":

@@ -9,7 +9,7 @@ lie one after another (Qwen2-VL), the axes take turns (Qwen3-VL) or rows and col
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ordinate.arguments import fixed
 from ordinate.checks import whole_number
@@ -18,9 +18,8 @@ from ordinate.rotation import Arithmetic, Layout
 from ordinate.scaling.rule import Rule
 from ordinate.schemes.rope_settings import base_faults, frequencies_of, scaled_frequencies, scaling_faults, width_faults
 from ordinate.schemes.rotary import RotaryScheme, choice_faults
+from ordinate.sections import SectionOrder, axes_of_pairs, section_faults
 from ordinate.sites import Facts
-
-SectionOrder = Literal["contiguous", "interleaved", "space_first"]
 
 
 class MultimodalRope(RotaryScheme):
@@ -36,7 +35,8 @@ class MultimodalRope(RotaryScheme):
             first also has the turns of those whose sections are used up (Qwen3-VL). "space_first": all axes but the first take
             turns, then come the first axis' pairs (ERNIE 4.5-VL). No default: weights decide.
         base: also called theta.
-        rotary_dim: entries that turn, from the first on; all of them if None.
+        rotary_dim: entries that turn; all that are left after rotary_start if None.
+        rotary_start: first entry that turns.
         scaling: as for ``Rope``.
         length: as for ``Rope``.
         phases: "exact" (cos and sin to 0.51 ulp of float32) or "float32" (bit for bit what transformers computes).
@@ -90,6 +90,7 @@ class MultimodalRope(RotaryScheme):
         order: SectionOrder,
         base: float = 10000.0,
         rotary_dim: int | None = None,
+        rotary_start: int = 0,
         scaling: Rule | None = None,
         length: int | None = None,
         phases: Phases = "exact",
@@ -97,20 +98,18 @@ class MultimodalRope(RotaryScheme):
     ) -> None:
         super().__init__()
         head_dim = whole_number("head_dim", head_dim, least=1)
-        width = head_dim if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
+        rotary_start = whole_number("rotary_start", rotary_start)
+        width = head_dim - rotary_start if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
         shares = tuple(whole_number("sections", share) for share in sections)
-        faults = width_faults(head_dim, width, 0, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
+        faults = (
+            width_faults(head_dim, width, rotary_start, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
+        )
         faults += choice_faults(layout=(layout, Layout), order=(order, SectionOrder))
         faults += choice_faults(phases=(phases, Phases), arithmetic=(arithmetic, Arithmetic))
-        if len(shares) < 2 or sum(shares) != width // 2:
-            faults.append(f"sections: needed two numbers or more that add up to {width // 2} pairs, got {shares}")
-        elif order == "interleaved" and shares != _counted(axes_of_pairs(shares, order), len(shares)):
-            faults.append(f"sections: needed room for the turns of every axis (none longer than the first), got {shares}")
-        elif order == "space_first" and len(set(shares[1:])) > 1:
-            faults.append(f"sections: needed equal ones after the first to let them take turns, got {shares}")
+        faults += section_faults(shares, order, width // 2)
         if faults:
             raise ValueError("; ".join(faults))
-        self.head_dim, self.layout, self.base, self.rotary_dim, self.rotary_start = head_dim, layout, base, width, 0
+        self.head_dim, self.layout, self.base, self.rotary_dim, self.rotary_start = head_dim, layout, base, width, rotary_start
         self.sections, self.axes, self.order = shares, len(shares), order
         self.phases, self.arithmetic = phases, arithmetic
         self.scaling, self.length = scaling, None if length is None else int(length)
@@ -134,35 +133,8 @@ class MultimodalRope(RotaryScheme):
             "order": self.order,
             "base": self.base,
             "rotary_dim": self.rotary_dim,
+            "rotary_start": self.rotary_start,
             **{name: value for name, value in optional.items() if value is not None},
             "phases": self.phases,
             "arithmetic": self.arithmetic,
         }
-
-
-def axes_of_pairs(sections: Sequence[int], order: SectionOrder) -> tuple[int, ...]:
-    """Give the coordinate that turns each pair.
-
-    Args:
-        sections: pairs of each coordinate.
-        order: how they lie.
-
-    Returns:
-        One number a pair.
-
-    Example:
-        >>> axes_of_pairs((4, 2, 2), "interleaved")
-        (0, 1, 2, 0, 1, 2, 0, 0)
-        >>> axes_of_pairs((2, 2, 2), "space_first")
-        (1, 2, 1, 2, 0, 0)
-    """
-    if order == "contiguous":
-        return tuple(axis for axis, share in enumerate(sections) for _ in range(share))
-    if order == "space_first":
-        return tuple(range(1, len(sections))) * sections[1] + (0,) * sections[0]
-    axes = len(sections)
-    return tuple(i % axes if i < axes * sections[i % axes] else 0 for i in range(sum(sections)))
-
-
-def _counted(axis_of_pair: tuple[int, ...], axes: int) -> tuple[int, ...]:
-    return tuple(axis_of_pair.count(axis) for axis in range(axes))

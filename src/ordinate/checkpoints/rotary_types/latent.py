@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ordinate.checkpoints.layer_counts import two_of_each
 from ordinate.checkpoints.layer_lists import indexed
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
+MISTRAL4 = {"rope_type": "yarn", "factor": 128.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+MISTRAL4 |= {"original_max_position_embeddings": 8192, "llama_4_scaling_beta": 0.1, "rope_theta": 10000.0}
 SPLIT = {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64}
 DEEPSEEK_V3 = RotaryType(
     layout="interleaved",
@@ -51,6 +54,33 @@ LATENT: dict[str, RotaryType] = {
     "axk2": replace(INDEXED, defaults={"max_position_embeddings": 131072, "qk_nope_head_dim": 64, "qk_rope_head_dim": 32}),
     "glm4_moe_lite": replace(
         DEEPSEEK_V3, defaults={"max_position_embeddings": 202752, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64}
+    ),
+    "mistral4": replace(
+        DEEPSEEK_V3,
+        rope=RopeKeys(
+            scales_softmax=True,
+            query_scale=True,
+            repeated_share=0.5,
+            absent=MISTRAL4,
+            types=("yarn", "linear", "dynamic", "longrope", "llama3"),
+            reasons=dict.fromkeys(("default", "proportional"), "the code would turn more than the slice holds"),
+        ),
+        defaults={"max_position_embeddings": 1048576, "qk_nope_head_dim": 64, "qk_rope_head_dim": 64},
+        idle=("head_dim",),
+    ),
+    "longcat_flash": RotaryType(
+        layout="interleaved",
+        head="latent",
+        count=two_of_each,
+        rope=RopeKeys(base=1e7, scales_softmax=True),
+        defaults={"max_position_embeddings": 131072, **SPLIT, "head_dim": 64},
+    ),
+    "hy_v4": RotaryType(
+        head="latent",
+        layers=indexed,
+        rope=RopeKeys(scales_softmax=True),
+        defaults={"max_position_embeddings": 262144, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64},
+        idle=("head_dim",),
     ),
     "minicpm3": RotaryType(
         head="latent",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ordinate.checkpoints.layer_kinds import by_pattern
 from ordinate.checkpoints.layer_lists import listed
 from ordinate.checkpoints.layer_nope import by_bases, exaone, llama4, smollm3
+from ordinate.checkpoints.layer_prefix import cohere2_moe
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
@@ -59,12 +60,18 @@ NOPE: dict[str, RotaryType] = {
             "order_of_interleaved_layers": ("local_attn_first",),
         },
     ),
+    "cohere2_moe": RotaryType(
+        layout="interleaved",
+        arithmetic="mixed",
+        layers=cohere2_moe,
+        defaults={"max_position_embeddings": 8192, "head_dim": 128},
+    ),
     "smollm3": RotaryType(layers=smollm3, rope=RopeKeys(base=2e6), defaults={"max_position_embeddings": 32768}),
     "llama4_text": RotaryType(
         layout="interleaved",
         arithmetic="float32",
         layers=llama4,
-        query_scale=True,
+        query_scale="logarithm",
         rope=RopeKeys(base=500000.0),
         defaults={
             "max_position_embeddings": 131072,

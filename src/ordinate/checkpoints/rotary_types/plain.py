@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ordinate.checkpoints.layer_counts import of_cycles
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 from ordinate.checkpoints.rotary_types.record import RotaryType
 
@@ -58,6 +59,11 @@ PLAIN: dict[str, RotaryType] = {
     "exaone": alike(4096, base=500000.0),
     "falcon_h1": alike(8192),
     "gemma": alike(8192, head_dim=256),
+    "hrm_text": replace(
+        alike(2048, head_dim=128),
+        count=of_cycles,
+        beside="tokens of an instruction, where they are marked, see all of it: the plan is of those that are not",
+    ),
     "hy_v3": alike(131072, base=11158840.0, head_dim=128),
     "internlm3": alike(32768, head_dim=128),
     "iquestcoder": alike(131072, head_dim=128),

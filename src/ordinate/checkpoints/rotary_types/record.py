@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.layer_kinds import Policy, all_alike
+from ordinate.checkpoints.plan import IdsFrom
 from ordinate.checkpoints.rope_dictionary import RopeKeys
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
 
-HeadRule = Literal["declared", "divided", "latent"]
-ScaleRule = Literal["head", "query_pre_attn_scalar", "attention_multiplier", "one"]
+HeadRule = Literal["declared", "divided", "doubled", "latent"]
+ScaleRule = Literal["head", "half_head", "query_pre_attn_scalar", "attention_multiplier", "one"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +28,8 @@ class RotaryType:
         rope: how the settings are spelled.
         layers: which layers turn, and how far they see.
         head: width of a head: "declared" (head_dim, else hidden_size / heads), "divided" (hidden_size / heads, head_dim is not
-            read) or "latent" (DeepSeek: the last qk_rope_head_dim of each head turn).
-        scale: the softmax scale: head_dim^-0.5, a declared number or 1.
+            read), "doubled" (twice that: Zamba2's see two vectors) or "latent" (the last qk_rope_head_dim of each head turn).
+        scale: the softmax scale: head_dim^-0.5, (head_dim / 2)^-0.5, a declared number or 1.
         defaults: values that stand in for absent keys.
         causal: whether attention looks back only.
         sizes: other spellings of sizes.
@@ -36,9 +38,16 @@ class RotaryType:
         bidirectional: whether ``use_bidirectional_attention`` is read; a window then counts both ways together.
         rotary_dim: whether the width that turns is declared as ``rotary_dim``.
         says_layout: whether ``rope_interleave`` declares the layout.
-        query_scale: whether queries of layers without a rotation grow with the position (Llama 4).
+        query_scale: how queries of layers that do not turn grow with the position: "none", "logarithm" (Llama 4) or "power" (Beam).
         declares_reach: whether an encoder's window is declared for one direction, not both together.
+        sign: -1 where pairs turn the other way (nanochat).
         normed_after: whether queries and keys are normed after they turn, not before (HunYuan).
+        wide_heads: whether layers that see everything have heads of another width, ``global_head_dim`` (Gemma 4).
+        count: how many attentions there are, where that is not the number of layers.
+        crosses: whether it attends to pictures, too, without a rotation.
+        counted_from: how positions are counted where the caller gives none.
+        endless: whether no longest sequence is declared.
+        beside: what the model does with positions beside the plan, for the record.
     """
 
     layout: Layout = "half"
@@ -55,6 +64,13 @@ class RotaryType:
     bidirectional: bool = False
     rotary_dim: bool = False
     says_layout: bool = False
-    query_scale: bool = False
+    query_scale: Literal["none", "logarithm", "power"] = "none"
     declares_reach: bool = False
+    sign: Literal[1, -1] = 1
     normed_after: bool = False
+    wide_heads: bool = False
+    count: Callable[[Fields], int] | None = None
+    crosses: bool = False
+    counted_from: IdsFrom = "order"
+    endless: bool = False
+    beside: str = ""

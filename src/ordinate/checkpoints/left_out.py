@@ -1,12 +1,15 @@
-"""Model types that are left out of the table on purpose, and why: something of their positions cannot be said by a plan."""
+"""Model types that no plan can say exactly, and why."""
 
 from __future__ import annotations
 
+MISTRAL_LARGE4 = (
+    "its frequencies and its queries' growth are learned, a number a pair and two a head, and no configuration holds weights"
+)
 BOXES = "boxes on the page have tables of their own"
 CALLED = "each call names the tokens that see past the window"
 OTHERWISE = "its attention is no softmax over all keys"
 
-REASONS: dict[str, str] = {
+LEFT_OUT: dict[str, str] = {
     "autoformer": "it attends to delays, by autocorrelation",
     "big_bird": "its attention sees blocks, some of them drawn at random",
     "bigbird_pegasus": "its attention sees blocks, some of them drawn at random",
@@ -26,6 +29,8 @@ REASONS: dict[str, str] = {
     "longt5": "its encoder attends to blocks, and to sums of blocks with a bias of their own",
     "luke": "entities have a table of their own, and take the mean of several rows",
     "markuplm": "paths in the document have tables of their own",
+    "mistral_large4": MISTRAL_LARGE4,
+    "mistral_large4_text": MISTRAL_LARGE4,
     "mra": OTHERWISE,
     "nystromformer": OTHERWISE,
     "pegasus_x": "its sinusoids are computed in the activations' dtype",
@@ -35,7 +40,7 @@ REASONS: dict[str, str] = {
     "tapas": "cells of the table have rows of their own, and positions start again in each cell",
     "time_series_transformer": "the decoder counts on from the length of the context, which its configuration may leave open",
     "udop": BOXES,
-    "vits": "distances beyond the window get no vector at all",
     "visual_bert": "regions of the image have a table of their own",
+    "vits": "distances beyond the window get no vector at all",
     "yoso": OTHERWISE,
 }

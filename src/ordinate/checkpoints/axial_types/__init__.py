@@ -1,0 +1,7 @@
+"""Encoders of images that turn queries and keys: what their configurations do not say."""
+
+from ordinate.checkpoints.axial_types.merged import MERGED_TYPES
+from ordinate.checkpoints.axial_types.others import OTHER_AXIAL_TYPES
+from ordinate.checkpoints.axial_types.record import AxialType as AxialType
+
+AXIAL_TYPES: dict[str, AxialType] = {**MERGED_TYPES, **OTHER_AXIAL_TYPES}

@@ -1,0 +1,80 @@
+"""Coordinates of a token in words: which there are, and which pairs turn by each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ordinate.sections import SectionOrder
+
+NAMES = {2: ("row", "column"), 3: ("time", "row", "column")}
+
+
+def names(axes: int) -> tuple[str, ...]:
+    """Name the coordinates.
+
+    Args:
+        axes: how many there are.
+
+    Returns:
+        One word each.
+
+    Example:
+        >>> names(3), names(4)[3]
+        (('time', 'row', 'column'), 'coordinate 3')
+    """
+    return NAMES.get(axes) or tuple(f"coordinate {axis}" for axis in range(axes))
+
+
+def words(axes: int) -> str:
+    """List the coordinates.
+
+    Args:
+        axes: how many there are.
+
+    Returns:
+        Text.
+
+    Example:
+        >>> words(3)
+        'a time, a row and a column'
+    """
+    return _listed([f"a {name}" for name in NAMES[axes]]) if axes in NAMES else f"{axes} coordinates"
+
+
+def shared_out(sections: Sequence[int], order: SectionOrder) -> str:
+    """Say which pairs turn by which coordinate.
+
+    Args:
+        sections: pairs of each coordinate.
+        order: how they lie.
+
+    Returns:
+        Text.
+
+    Example:
+        >>> shared_out((16, 24, 24), "contiguous")
+        'pairs 0-15 by time, 16-39 by row and 40-63 by column'
+        >>> shared_out((24, 20, 20), "interleaved")
+        'pairs by time, row and column in turns: 24, 20 and 20 of them'
+        >>> shared_out((20, 22, 22), "space_first")
+        'pairs 0-43 by row and column in turns, 44-63 by time'
+    """
+    called, pairs = names(len(sections)), sum(sections)
+    if order == "interleaved":
+        return f"pairs by {_listed(called)} in turns: {_listed(list(map(str, sections)))} of them"
+    if order == "space_first":
+        border = pairs - sections[0]
+        return f"pairs {_run(0, border)} by {_listed(called[1:])} in turns, {_run(border, pairs)} by {called[0]}"
+    starts = [sum(sections[:axis]) for axis in range(len(sections))]
+    found = [
+        f"{_run(start, start + share)} by {name}" for name, start, share in zip(called, starts, sections, strict=True) if share
+    ]
+    return f"pairs {_listed(found)}"
+
+
+def _run(start: int, stop: int) -> str:
+    return f"{start}-{stop - 1}" if stop - start > 1 else f"{start}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
