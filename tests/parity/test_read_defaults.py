@@ -1,4 +1,4 @@
-"""What ``read`` takes for keys that models with tables and biases leave out, against what transformers' configuration classes fill in."""
+"""What ``read`` takes for keys that are left out, tables and biases, against what transformers' classes fill in."""
 
 import pytest
 from reading_models import config_of, plan_of
