@@ -34,6 +34,8 @@ from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+from ordinate.checkpoints.rotary_types.parts import PARTS
+from ordinate.checkpoints.stacked import STACKED
 from ordinate.checkpoints.vocabulary import KNOWN
 from ordinate.checkpoints.wholes import WHOLES
 
@@ -187,8 +189,8 @@ def is_small(stack: StackPlan) -> bool:
             sizes.append((scheme.max_distance + scheme.max_future + 1) * scheme.head_dim * len(schemes))
         elif scheme is not None:
             sizes.append(getattr(scheme, "n_heads", 1) + getattr(scheme, "head_dim", 1))
-    if isinstance(stack.input, LearnedPlan):
-        sizes.append((stack.input.max_length + stack.input.padding_offset) * stack.input.d_model)
+    tables = [table for table in (stack.input, stack.cross_input) if isinstance(table, LearnedPlan)]
+    sizes += [(table.max_length + table.padding_offset) * table.d_model for table in tables]
     if isinstance(stack.input, SinusoidalPlan):
         sizes.append(stack.input.d_model)
     if stack.table is not None:
@@ -216,17 +218,27 @@ FLAT_TYPES = tuple(name for name in MODEL_TYPES if name not in (*INSIDE, "nemotr
 # Sections of the type's default need heads of a width.
 WIDE = {**SIZES, "hidden_size": 512}
 HALF_WIDE = {**SIZES, "hidden_size": 256}
+# A whole whose parts all have configurations of their own needs nothing; a part's defaults stand in.
+OF_TYPE |= {name: {} for name, parts in STACKED.items() if all(part.key for part in parts)}
+OF_TYPE["moonshine"] = {**SIZES, "encoder_num_hidden_layers": 4, "encoder_num_attention_heads": 4}
+OF_TYPE["seamless_m4t"] = {"speech_encoder_layers": 2, "speech_encoder_attention_heads": 4, "hidden_size": 64}
 # Types whose code gives every layer a head of its own width.
 OWN_HEADS = {name for name, kind in ROTARY_TYPES.items() if kind.head == "latent" or "head_dim" in kind.defaults}
+OWN_HEADS |= {name for name in ("xcodec2", "neucodec") if "head_dim" in PARTS[name].defaults}
+OWN_HEADS |= {name for name in ("mimi", "pocket_tts_audio_tokenizer") if f"{name}_encoder" in OWN_HEADS}
 OWN_HEADS |= {name for name, same in SAME.items() if same in OWN_HEADS}
 OWN_HEADS |= {whole for whole, text in WHOLES.items() if text in OWN_HEADS}
 ALSO = {"gptj": WIDE, "codegen": WIDE}  # 64 entries turn by default
 ALSO |= {"zamba2": {**SIZES, "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"]}}
+ALSO |= {"clvp_encoder": WIDE}
 ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_attention", "conv"]}}
 
 
 ALSO |= dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), WIDE)
 ALSO |= dict.fromkeys(("glm4v", "glm4v_text", "glm46v"), HALF_WIDE)
+# The scheme that is read, where the default is another one.
+CHOSEN = {"esm": {"position_embedding_type": "rotary"}}
+CHOSEN |= {"seamless_m4t": {"position_embeddings_type": "rotary"}}
 
 
 def needed_keys(model_type: str) -> dict[str, Any]:
@@ -247,7 +259,7 @@ def needed_of_encoder(model_type: str) -> dict[str, Any]:
 
 
 def small(model_type: str, **change: Any) -> dict[str, Any]:
-    return {"model_type": model_type, **needed_keys(model_type), **change}
+    return {"model_type": model_type, **needed_keys(model_type), **CHOSEN.get(model_type, {}), **change}
 
 
 # Hostile values

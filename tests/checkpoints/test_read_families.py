@@ -45,14 +45,13 @@ def test_sinusoids_say_where_they_begin() -> None:
 
 
 def test_kinds_of_distances() -> None:
-    assert accepted(small("wav2vec2-bert")).layers[3].scheme == ShawPlan(
-        head_dim=16, max_distance=64, max_future=8, values=False, table=3
-    )
+    learned = accepted(small("wav2vec2-bert", position_embeddings_type="relative_key"))
+    assert learned.layers[3].scheme == ShawPlan(head_dim=16, max_distance=64, max_future=8, values=False, table=3)
     for model_type in ("wav2vec2-bert", "wav2vec2-conformer"):
         plan = accepted(small(model_type, position_embeddings_type="relative"))
         assert plan.layers[1].scheme == TransformerXLPlan(n_heads=4, head_dim=16, d_model=64, layout="interleaved", table=1)
         assert accepted(small(model_type, position_embeddings_type=None)).layers[1].scheme is None
-        refused(small(model_type, position_embeddings_type="rotary"), "position_embeddings_type: needed one of")
+        refused(small(model_type, position_embeddings_type="absolute"), "position_embeddings_type: needed one of")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,11 @@ def test_layers_of_gpt_neo(change: dict[str, Any], said: str) -> None:
         ("speech_to_text", {"pad_token_id": 0}, "pad_token_id: cannot be honoured"),
         ("mpnet", {"relative_attention_num_buckets": 64}, "relative_attention_num_buckets: cannot be honoured"),
         ("electra", {"position_embedding_type": "relative_key"}, "position_embedding_type: needed one of absolute"),
-        ("wav2vec2-bert", {"left_max_position_embeddings": 0}, "left_max_position_embeddings: needed a whole number from 1"),
+        (
+            "wav2vec2-bert",
+            {"left_max_position_embeddings": 0, "position_embeddings_type": "relative_key"},
+            "left_max_position_embeddings: needed a whole number from 1",
+        ),
     ],
 )
 def test_what_cannot_be_honoured(model_type: str, change: dict[str, Any], said: str) -> None:

@@ -38,6 +38,8 @@ def test_absurd_sizes(model_type: str) -> None:
 
 def test_a_billion_layers() -> None:
     for model_type in FLAT_TYPES:
+        if not needed_keys(model_type):
+            continue
         layers = next(key for key in needed_keys(model_type) if key.endswith("layers") or key == "depth")
         refused({**small(model_type), layers: 10**9}, f"{layers}: needed a whole number from 1 to 10000, got 1000000000")
 

@@ -65,6 +65,16 @@ def lively(model):
     return model.eval()
 
 
+def as_loaded(model, dtype):
+    """Cast what a checkpoint holds; tables that the code makes stay as they are made."""
+    for module in model.modules():
+        held = [*module._parameters, *(set(module._buffers) - module._non_persistent_buffers_set)]
+        for name in held:
+            value = getattr(module, name)
+            if value is not None and value.is_floating_point():
+                value.data = value.data.to(dtype)
+
+
 @functools.cache
 def heard(model_type, dtype):
     """Run a case's encoder once."""
@@ -74,23 +84,16 @@ def heard(model_type, dtype):
     asked = file.requires_backends if case.unchecked else None
     if asked is not None:
         file.requires_backends = lambda *_: None
-    model = lively(getattr(file, case.model)._from_config(config, attn_implementation="encoder_spy"))
-    places = [
-        (module, name)
-        for module in model.modules()
-        for name, child in module.named_children()
-        if type(child).__name__ == case.rotary
-    ]
-    for module, name in places:
-        setattr(module, name, torch.nn.Identity())
-    model.to(dtype)
-    for module, name in places:  # as it is made: a cast would round its frequencies
-        made = rotary_of(case, config)
-        made.forward = _kept(seen.made, made.forward)
-        setattr(module, name, made)
-    apply, window = getattr(file, case.apply), getattr(file, "get_vision_window_index", None)
-    windows: list = []
-    setattr(file, case.apply, _kept(seen.turned, apply))
+    config._attn_implementation, made = "encoder_spy", getattr(file, case.model)
+    model = lively(made._from_config(config, attn_implementation="encoder_spy") if hasattr(made, "_from_config") else made(config))
+    as_loaded(model, dtype)
+    for module in model.modules():
+        if type(module).__name__ == case.rotary:
+            module.forward = _kept(seen.made, module.forward)
+    turns = {name: getattr(file, name) for name in case.applied}
+    window, windows = getattr(file, "get_vision_window_index", None), []
+    for name, function in turns.items():
+        setattr(file, name, _kept(seen.turned, function))
     if window is not None:
         file.get_vision_window_index = _kept(windows, window)
     _now = seen
@@ -98,7 +101,8 @@ def heard(model_type, dtype):
         with torch.no_grad():
             case.run(model, case.images, dtype)
     finally:
-        setattr(file, case.apply, apply)
+        for name, function in turns.items():
+            setattr(file, name, function)
         if window is not None:
             file.get_vision_window_index = window
     seen.windows, seen.model = windows[0][2] if windows else None, model

@@ -1,20 +1,25 @@
 """Model types with rotary embeddings: all of them, and the model files' own rotary modules."""
 
+import contextlib
 import copy
+import dataclasses
 import importlib
 import warnings
+from unittest import mock
 
 import torch
 from reading_gemma4 import GEMMA4
 from reading_kin import KIN
 from reading_multimodal import MULTIMODAL, theirs
 from reading_sizes import FULLY
+from reading_speech import EMBEDDERS, SPEECH, SPEECH_CLASSES, SPEECH_FOLDERS, Handed
 from reading_text import TEXT
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from ordinate.checkpoints import read
 
-MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT}
+MODELS = {**FULLY, **KIN, **MULTIMODAL, **GEMMA4, **TEXT, **SPEECH}
+BESIDE = ("evolla", "moshi")  # with stacks that test_read_stacked holds
 # Types whose models take no tokens: tests of their own hold them.
 HELD_APART = {"muse_glimmer_assistant", "dots3_note_audio_encoder"}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
@@ -33,10 +38,11 @@ FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
 FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
 FOLDERS |= {"molmo2_text": "molmo2", "minimax_m3_vl_text": "minimax_m3_vl", "step3p5": "step3p7"}
+FOLDERS |= SPEECH_FOLDERS
 LABELS = {"zaya": ("hybrid", "hybrid_sliding")}  # other names of layers that see everything and of those with a window
 # Models that no Auto class makes.
 CLASSES = {"csm_depth_decoder_model": "CsmDepthDecoderModel", "emu3_text_model": "Emu3TextModel"}
-CLASSES |= {"step3p5": "Step3p7TextModel"}
+CLASSES |= {"step3p5": "Step3p7TextModel", **SPEECH_CLASSES}
 CLASSES |= {
     "mllama_text_model": "MllamaTextModel",
     "unlimited_ocr_text": "UnlimitedOcrTextModel",
@@ -48,6 +54,7 @@ CLASSES |= {
 
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
+    "evolla": "EvollaRotaryEmbedding",
     "gptj": "GPTJRotaryEmbedding",
     "codegen": "CodeGenRotaryEmbedding",
 }
@@ -77,16 +84,26 @@ def config_of(values):
 
 def model_from(config, implementation):
     """Give the model of a configuration, with drawn weights."""
-    name = CLASSES.get(config.model_type)
-    make = getattr(file_of(config.model_type), name)._from_config if name else AutoModel.from_config
-    return make(config, attn_implementation=implementation)
+    name, file = CLASSES.get(config.model_type), file_of(config.model_type)
+    if name and not issubclass(getattr(file, name), PreTrainedModel):
+        config._attn_implementation = implementation
+        return getattr(file, name)(config)
+    make = getattr(file, name)._from_config if name else AutoModel.from_config
+    embedder = EMBEDDERS.get(config.model_type)
+    with mock.patch.object(file, embedder, Handed) if embedder else contextlib.nullcontext():
+        return make(config, attn_implementation=implementation)
 
 
 def plan_of(values):
     """Give our plan; keys that change nothing are warned of elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return read(copy.deepcopy(values))
+        return main_part(read(copy.deepcopy(values)))
+
+
+def main_part(plan):
+    """Give a plan of the one stack that is held here, of models with others beside it."""
+    return dataclasses.replace(plan, stacks=(plan.stack("decoder"),)) if plan.model_type in BESIDE else plan
 
 
 def file_of(model_type):

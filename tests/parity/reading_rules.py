@@ -55,6 +55,8 @@ SHARES |= {"zaya": 0.25, "minimax_m3_vl_text": 0.25, "step3p5": 0.25}
 SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
 SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
 SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
+SHARES |= {"glmasr_encoder": 0.25, "nemotron3_diarization_audio": 0.5}
+SHARES |= dict.fromkeys(("nemotron3_5_transcribe_asr_audio", "nemotron3_5_transcribe_word_timestamp"), 0.25)
 # Their attention cuts the head by the share, and proportional RoPE fills the whole of it: the model stops with an error.
 NOT_PROPORTIONAL = ("phi", "stablelm", "persimmon", "gpt_neox_japanese")
 # Heads of two widths: transformers stops with an error, see test_read_where_transformers_stops.

@@ -1,6 +1,7 @@
 """Tiny models of transformers with an attention function that writes down what it is given, then calls the model file's own."""
 
 import functools
+import inspect
 import math
 import re
 import sys
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import torch
 from reading_models import COMPLEX, OWN_ROTARY, PER_TYPE, SINUSOIDS, config_of, file_of, model_from, rotary_of
 from reading_multimodal import theirs
+from reading_speech import feed, handed_angles, without_norms
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
@@ -163,14 +165,17 @@ def run(values, tokens=TOKENS):
     model = lively(model_from(config, eager))
     if ROTARY_TYPES[config.model_type].normed_after:  # so that what is handed on is what was turned
         for module in attentions_of(model).values():
-            module.query_layernorm = module.key_layernorm = module.q_norm = module.k_norm = torch.nn.Identity()
+            without_norms(module)
     modules, inputs = attentions_of(model), {}
     for module in set(modules.values()):
         bare(module, config.model_type)
+        if config.model_type not in OWN_ROTARY:
+            handed_angles(module)
     handles = [module.register_forward_pre_hook(functools.partial(_keep, inputs), with_kwargs=True) for module in modules.values()]
-    tokens = tokens[..., None] if config.model_type == "csm" else tokens  # one number for each codebook
+    given, named = feed(config, tokens)
     with torch.no_grad():
-        model(tokens, **({"use_cache": False} if ROTARY_TYPES[config.model_type].causal else {}), **beside(config))
+        unlike = ROTARY_TYPES[config.model_type].causal and not named
+        model(*given, **({"use_cache": False} if unlike else named), **beside(config))
     for handle in handles:
         handle.remove()
     layers = {
@@ -201,9 +206,7 @@ def beside(config):
 
 
 def _keep(inputs, module, positional, named):
-    named = dict(named)
-    if positional:
-        named["hidden_states"] = positional[0]
+    named = {**dict(zip(inspect.signature(module.forward).parameters, positional, strict=False)), **named}
     if isinstance(getattr(module, "rotary_emb", None), Handed):
         named["position_embeddings"] = module.rotary_emb.own(named["hidden_states"], named["position_ids"])
     inputs[module] = {key: value for key, value in named.items() if key not in ("cache", "past_key_values", "layer_past")}

@@ -64,11 +64,6 @@ def test_wav2vec2_bert_without_positions(null, watched, near):
             near("no scheme", layer.linear_out(attention(stack, 1, None, vectors)), seen["out"], BOUND)
 
 
-def test_kinds_that_wav2vec2_bert_has_beside():
-    with pytest.raises(ValueError, match="position_embeddings_type: needed one of"):
-        plan_of({**SPEECH, "position_embeddings_type": "rotary"})
-
-
 def words(**changes):
     values = {**WORDS, **changes}
     return lively(AutoModel.from_config(config_of(values))), plan_of(values).stack()

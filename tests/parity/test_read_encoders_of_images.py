@@ -6,15 +6,20 @@ queries and keys before and after, the attention function tells the softmax scal
 
 import copy
 import dataclasses
+import importlib
 import warnings
 
 import pytest
 import torch
+from encoder_cases import drawn
 from encoder_spy import heard, rotary_of
-from encoders_of_images import ENCODERS_OF_IMAGES, drawn
+from encoders_of_images import BORROWED, ENCODERS_OF_IMAGES
+from segmenter_cases import SEGMENTERS
+from transformers import PreTrainedConfig
 
 from ordinate.checkpoints import read
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
+from ordinate.checkpoints.axial_types.layers import convolutions_by_type
 from ordinate.checkpoints.patches import window_ids
 from ordinate.rotation import rotate
 
@@ -23,7 +28,8 @@ DTYPES = [torch.float32, torch.bfloat16]
 WITHOUT_IDS = ("dinov3_vit", "sapiens2", "eomt_dinov3", "efficientloftr", "llama4_vision_model")
 COMPLEX = ("llama4_vision_model",)
 LEARNED_CLASS = ("mlcd_vision_model",)  # its first token is turned by angles that are weights
-WINDOWED = [name for name, kind in AXIAL_TYPES.items() if kind.policy is not None and "conv" not in kind.policy.__name__]
+ENCODERS = [name for name in ENCODERS_OF_IMAGES if name not in SEGMENTERS]  # test_read_segmenters has those
+WINDOWED = [name for name, kind in AXIAL_TYPES.items() if name in ENCODERS and kind.policy not in (None, convolutions_by_type)]
 
 
 def plan_of(model_type, **changes):
@@ -65,7 +71,7 @@ def test_every_row_of_the_table_is_held():
     assert set(ENCODERS_OF_IMAGES) == set(AXIAL_TYPES)
 
 
-@pytest.mark.parametrize("model_type", [name for name in ENCODERS_OF_IMAGES if name not in WITHOUT_IDS])
+@pytest.mark.parametrize("model_type", [name for name in ENCODERS if name not in WITHOUT_IDS])
 def test_coordinates(model_type):
     """Ours are those that the encoder gives its rotary module, of several images and frames with unequal sides."""
     case, seen, plan = ENCODERS_OF_IMAGES[model_type], heard(model_type, torch.float32), plan_of(model_type)
@@ -80,7 +86,7 @@ def test_coordinates(model_type):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_cos_and_sin(model_type, dtype):
     plan, seen = plan_of(model_type), heard(model_type, dtype)
     made, places = seen.made[0][2], places_of(model_type, plan)
@@ -109,7 +115,7 @@ def in_a_row(found):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_queries_and_keys(model_type, dtype):
     case, seen, plan = ENCODERS_OF_IMAGES[model_type], heard(model_type, dtype), plan_of(model_type)
     places = places_of(model_type, plan)
@@ -135,7 +141,7 @@ def test_queries_and_keys(model_type, dtype):
             assert torch.equal(ours, after)
 
 
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_layers_and_softmax_scale(model_type):
     plan, seen = plan_of(model_type), heard(model_type, torch.float32)
     assert len(plan.layers) == len(seen.model.config.layer_types if hasattr(seen.model.config, "layer_types") else plan.layers)
@@ -229,7 +235,7 @@ def test_the_base_is_read(model_type, spelling):
         assert set(module.inv_freq.tolist()) == set(scheme.inverse_frequencies)
 
 
-@pytest.mark.parametrize("model_type", ENCODERS_OF_IMAGES)
+@pytest.mark.parametrize("model_type", ENCODERS)
 def test_the_comparison_can_fail(model_type):
     """Other axes, bases, layouts and numbers of the first row show."""
     plan, seen, case = plan_of(model_type), heard(model_type, torch.float32), ENCODERS_OF_IMAGES[model_type]
@@ -247,3 +253,45 @@ def test_the_comparison_can_fail(model_type):
             layers = tuple(dataclasses.replace(layer, scheme=dataclasses.replace(own, **change)) for layer in plan.layers)
             scheme = dataclasses.replace(plan.stack(), layers=layers).build().layers[0]
         assert (scheme.queries(before, places, sequence_dim=case.sequence_dim) - after).abs().max() > 1e-4
+
+
+def test_heads_that_are_turned_as_one():
+    """EfficientLoFTR's attention within an image, as ours gives it from 8 heads; between images nothing turns."""
+    plan, seen = plan_of("efficientloftr"), heard("efficientloftr", torch.float32)
+    built, places = plan.build(), places_of("efficientloftr", plan)
+    for number, call in enumerate(seen.turned):
+        query, _, v, scale, theirs = seen.attended[3 * number]
+        q, k = (x.view(*x.shape[:2], 8, 8).transpose(1, 2) for x in call[0][:2])
+        assert scale == plan.layers[number].softmax_scale == plan.stack().cross_attention.softmax_scale
+        for at in (None, built.at(places, places)):
+            ours = built.attend(number, q, k, v, q_positions=places, k_positions=places, at=at)
+            assert (ours - theirs).abs().max() < 1e-6
+        alone = q.transpose(1, 2).flatten(2)[:, None]
+        assert torch.equal(built.layers[number].queries(alone, places)[:, 0].view(q.shape[0], -1, 8, 8).transpose(1, 2), query)
+        assert not torch.equal(q, query)
+    assert len(seen.attended) == 3 * len(seen.turned)
+    assert plan.stack().cross_attention.scheme is None
+
+
+@pytest.mark.parametrize("share", [2.0, 8.0, 1.0])
+def test_other_shares_of_joined_heads_are_refused(share):
+    with pytest.raises(ValueError, match=f"partial_rotary_factor: needed 4, half of 8 heads on each axis, got {share:g}"):
+        plan_of("efficientloftr", partial_rotary_factor=share)
+
+
+@pytest.mark.parametrize("directory", BORROWED)
+def test_directories_whose_encoder_is_another_ones(directory):
+    """Their own code has no encoder that turns: the configuration inside theirs says which type it is."""
+    place = importlib.import_module(f"transformers.models.{directory}.configuration_{directory}")
+    whole = next(kind for kind in vars(place).values() if getattr(kind, "model_type", None) == directory)()
+    found, *_ = [inner for inner in inner_configurations(whole) if inner.model_type == BORROWED[directory]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert read(found).model_type == BORROWED[directory]
+
+
+def inner_configurations(config):
+    for value in vars(config).values():
+        if isinstance(value, PreTrainedConfig):
+            yield value
+            yield from inner_configurations(value)

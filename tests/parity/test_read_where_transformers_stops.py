@@ -5,6 +5,7 @@ import torch
 from reading_gemma4 import GEMMA4
 from reading_models import config_of, plan_of, rotary_of
 from reading_rules import new_spelling
+from reading_sizes import TRAINED
 from reading_spy import TOKENS, heard_in, lively, model_from, run
 from transformers.integrations.heterogeneity.configuration_utils import AmbiguousGlobalPerLayerAttributeError
 
@@ -52,5 +53,18 @@ def test_phimoe_never_comes_to_the_long_factors():
         cos, sin = (made[0, 0, : width // 2] for made in module(torch.zeros(1), torch.tensor([[place]])))
         assert ((cos.double() / magnitude - (place * short).cos()).abs() < 1e-3).all()
         assert ((sin.double() / magnitude - (place * short).sin()).abs() < 1e-3).all()
-    with pytest.raises(ValueError, match="rope_type: needed one of default, got 'longrope'; transformers never comes to the long"):
-        plan_of(values)
+    built = plan_of(values).build()
+    cos, _ = module(torch.zeros(1), torch.arange(TRAINED)[None])
+    rope = built.at_length(TRAINED).layers[0]
+    assert rope.magnitude == 1.25
+    assert torch.equal(rope.at(range(TRAINED)).cos * rope.magnitude, cos[0, :, : width // 2])
+    longer = built.at_length(TRAINED + 1).layers[0]
+    assert longer.magnitude == 1.5
+    for ours, theirs, factor in zip(
+        longer.inverse_frequencies, powers.tolist(), values["rope_parameters"]["long_factor"], strict=True
+    ):
+        assert ours == pytest.approx(theirs / factor, rel=1e-6)
+    for key in ("short_mscale", "long_mscale"):
+        lacking = {name: value for name, value in values["rope_parameters"].items() if name != key}
+        with pytest.raises(ValueError, match=f"rope_parameters.{key}: needed, got nothing"):
+            plan_of({**values, "rope_parameters": lacking})

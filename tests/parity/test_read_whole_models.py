@@ -114,7 +114,7 @@ def changes_of(layer):
         yield {"scheme": None}
         yield {"scheme": dataclasses.replace(layer.scheme, base=layer.scheme.base * 1.5)}
     for name in ("window", "chunk"):
-        if getattr(layer, name) is not None:
+        if getattr(layer, name) is not None and getattr(layer, name) < LENGTH:
             yield {name: None}
             yield {name: getattr(layer, name) + 1}
     if layer.query_scale is not None:

@@ -157,4 +157,6 @@ def _sized(fields: Fields, kind: AxialType, stack: StackPlan) -> StackPlan:
     if kind.sized is None or stack.grid is None:
         return stack
     found: dict[str, Any] = dict(kind.sized(fields, stack.grid))
+    if "cross_grid" in found:  # attention to what has that grid turns as the layers do
+        found["cross_attention"] = stack.layers[0]
     return dataclasses.replace(stack, **{**found, "left_to_model": kind.left + found.get("left_to_model", ())})

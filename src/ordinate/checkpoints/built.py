@@ -12,6 +12,7 @@ from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
 from ordinate.checkpoints.patches import window_ids
 from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
+from ordinate.checkpoints.turning_otherwise import narrowed, turned_by_heads, turned_states
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
@@ -55,6 +56,7 @@ class BuiltStack(nn.Module):
     Attributes:
         plan: what was built.
         input: the input scheme, or None.
+        cross_input: what is added to another stack's states before cross-attention, or None.
         schemes: the distinct attention schemes.
         table: relative table that the layers share (DeBERTa), or None.
 
@@ -81,6 +83,7 @@ class BuiltStack(nn.Module):
         places = {key: None if scheme is None else distinct[scheme] for key, scheme in by_object.items()}
         self.plan = plan
         self.input = None if plan.input is None else _module(plan.input)
+        self.cross_input = None if plan.cross_input is None else _module(plan.cross_input)
         self.schemes = nn.ModuleList(_module(scheme) for scheme in distinct)
         self.table = None if plan.table is None else DebertaTable(**_arguments(plan.table))
         self._place = [places[id(layer)] for layer in plan.layers]
@@ -122,6 +125,7 @@ class BuiltStack(nn.Module):
         again = BuiltStack.__new__(BuiltStack)
         nn.Module.__init__(again)
         again.plan, again.input, again.table, again._place = self.plan, self.input, self.table, self._place
+        again.cross_input = self.cross_input
         again.schemes = nn.ModuleList(schemes)
         return again.train(self.training)
 
@@ -146,8 +150,8 @@ class BuiltStack(nn.Module):
 
         Args:
             layer: its number.
-            q: queries, neither turned nor scaled.
-            k: keys, not turned.
+            q: queries, neither turned nor scaled; made of ``turned_states`` where the plan's ``turned`` is "states".
+            k: keys, not turned; made of the same states.
             v: values.
             q_positions: where the queries are.
             k_positions: where the keys are.
@@ -185,6 +189,13 @@ class BuiltStack(nn.Module):
                 q_ids, k_ids = q_ids + LONGEST * documents[0], k_ids + LONGEST * documents[1]
             document_ids = (q_ids, k_ids)
         q, scheme, layer_at = self.scaled_queries(layer, q, q_positions), scheme, None if at is None else at[layer]
+        if isinstance(scheme, Rope) and self.plan.position_ids.counted_from == "heads":
+            q, k = turned_by_heads(scheme, q, k)
+            scheme = layer_at = None
+        if isinstance(scheme, Rope) and plan.turned == "queries, keys and values":
+            v = scheme.keys(v, k_positions if layer_at is None else layer_at[1])
+        if plan.turned == "states":
+            scheme = layer_at = None
         if plan.heads_joined and scheme is not None:
             q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
             q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
@@ -200,7 +211,7 @@ class BuiltStack(nn.Module):
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
-            mask=mask if plan.window_back is None else _hiding(mask, plan.window_back, q_positions, k_positions, q.device),
+            mask=narrowed(plan, mask, q_positions, k_positions, q.device),
             extras=extras,
             scale=plan.softmax_scale,
             dropout=dropout,
@@ -215,6 +226,24 @@ class BuiltStack(nn.Module):
             grid = plan.grid or self.plan.grid
             return window_ids(positions, plan.grid_window, first=0 if grid is None else grid.first)
         return None
+
+    def turned_states(self, layer: int, states: torch.Tensor, positions: Positions) -> torch.Tensor:
+        """Turn the states of which a layer makes queries and keys (not values), where its plan's ``turned`` is "states".
+
+        Args:
+            layer: its number.
+            states: what goes into its projections.
+            positions: where they are.
+
+        Returns:
+            The states; as they are for layers that turn something else.
+
+        Shape:
+            states [B, T, W] -> [B, T, W]
+        """
+        scheme = self.layers[layer]
+        turns = isinstance(scheme, Rope) and self.plan.layers[layer].turned == "states"
+        return turned_states(scheme, states, positions) if turns else states  # type: ignore[arg-type]
 
     def scaled_queries(self, layer: int, q: torch.Tensor, positions: Positions) -> torch.Tensor:
         """Multiply queries by the layer's factor of their positions; most layers have none.
@@ -281,18 +310,6 @@ def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
 
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:
     return torch.div(as_tensor(positions, device), size, rounding_mode="floor").long()
-
-
-def _hiding(
-    mask: torch.Tensor | None, reach: int, q_positions: Positions, k_positions: Positions, device: torch.device
-) -> torch.Tensor:
-    """A mask that also hides keys this far back, or farther."""
-    q_places, k_places = as_tensor(q_positions, device), as_tensor(k_positions, device)
-    seen = q_places[..., :, None] - k_places[..., None, :] < reach
-    seen = seen if seen.ndim == 2 else seen[:, None]
-    if mask is None:
-        return seen
-    return mask & seen if mask.dtype == torch.bool else mask.masked_fill(~seen, -torch.inf)
 
 
 def _changed(scheme: AttentionPlan | None, wanted: dict[str, Any]) -> AttentionPlan | None:

@@ -94,6 +94,8 @@ def _stack_lines(stack: StackPlan) -> Iterator[str]:
         yield f"{'layer' if len(found) == 1 else 'layers'} {_runs(found)}: {_layer(layer)}"
     if stack.table is not None:
         yield f"shared table: {_arguments(stack.table)}"
+    if stack.cross_input is not None:
+        yield f"before cross-attention: {_scheme(stack.cross_input)}"
     if stack.cross_attention is not None:
         yield f"cross-attention: {_layer(stack.cross_attention)}"
     if stack.cross_grid is not None:
@@ -129,6 +131,8 @@ def _counting(stack: StackPlan) -> str:
             return f"real tokens are counted{start}, by the attention mask"
         case "tokens":
             return f"real tokens are counted{start}, all but padding token {ids.padding_token}"
+        case "heads":
+            return "a head's number is the position of all its queries and keys"
         case _ if stack.grid is not None:
             told = _arguments(stack.grid)
             return (
@@ -151,6 +155,10 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"window {layer.window}")
     if layer.window_back is not None:
         parts.append(f"of which {layer.window_back} back")
+    if layer.window_ahead is not None:
+        parts.append(f"keys up to {layer.window_ahead - 1} ahead")
+    if layer.turned != "queries and keys":
+        parts.append(f"turns {layer.turned}")
     if layer.chunk is not None:
         parts.append(f"chunks of {layer.chunk}")
     if layer.values_turn:

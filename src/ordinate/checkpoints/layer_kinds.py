@@ -22,6 +22,7 @@ class LayerKind:
     scaled: bool = True
     window: int | None = None
     window_back: int | None = None
+    window_ahead: int | None = None
     chunk: int | None = None
 
 
@@ -60,7 +61,8 @@ def windowed(*, default: int | None = None, switch: bool = False, inclusive: boo
 
     Example:
         >>> windowed()(Fields({"sliding_window": 8}, source="mapping", model_type="mistral"), 1)
-        [LayerKind(kind='full_attention', attends=True, turns=True, scaled=True, window=8, window_back=None, chunk=None)]
+        [LayerKind(kind='full_attention', attends=True, turns=True, scaled=True, window=8, window_back=None, window_ahead=None,
+        chunk=None)]
     """
 
     def read(fields: Fields, n_layers: int) -> Kinds:

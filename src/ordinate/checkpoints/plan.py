@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ordinate.schemes.transformer_xl import DistanceLayout
     from ordinate.sections import SectionOrder
 
-IdsFrom = Literal["order", "mask", "tokens"]
+IdsFrom = Literal["order", "mask", "tokens", "heads"]
+Turned = Literal["queries and keys", "queries, keys and values", "states"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +212,7 @@ class LayerPlan:
         softmax_scale: ``attend(scale=)``.
         window: ``attend(window=)``: keys this far from the query, or farther, are hidden.
         window_back: the same of earlier keys alone, where less of those is seen than of later ones; ``BuiltStack.attend`` knows it.
+        window_ahead: the same of later keys alone.
         chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
@@ -220,12 +222,15 @@ class LayerPlan:
         grid_window: patches see their own window of the grid, of this many rows and columns.
         grid: how this layer numbers patches, where it does so otherwise than the stack.
         heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
+        turned: what a rotation turns: queries and keys, values too (CLVP), or the states of which queries and keys are made
+            ("states", Wav2Vec2-BERT): ``BuiltStack.turned_states``.
     """
 
     scheme: AttentionPlan | None
     softmax_scale: float
     window: int | None = None
     window_back: int | None = None
+    window_ahead: int | None = None
     chunk: int | None = None
     query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
@@ -235,6 +240,7 @@ class LayerPlan:
     grid_window: int | None = None
     grid: GridPlan | None = None
     heads_joined: bool = False
+    turned: Turned = "queries and keys"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +249,8 @@ class PositionIds:
 
     Attributes:
         counted_from: "order" (0, 1, 2, ..., also over padding, unless the caller gives positions), "mask" (real tokens only, from
-            the attention mask) or "tokens" (real tokens only, those that are not the padding token).
+            the attention mask), "tokens" (real tokens only, those that are not the padding token) or "heads" (a head's number is
+            the position of all its queries and keys, wherever they are: X-Codec 2).
         padding_token: its id, for "tokens".
         first: position of the first token that counts: add it to what ``positions`` counts from 0.
         axes: coordinates a token has.
@@ -271,6 +278,7 @@ class StackPlan:
         grid: how patches are numbered, for encoders of images; else None.
         cross_grid: how the keys of attention to another stack are numbered, where that is otherwise than ``grid``.
         left_to_model: what the model does with positions beside all this, and a plan does not say.
+        cross_input: what is added to the other stack's states before it, or None.
     """
 
     name: str
@@ -284,6 +292,7 @@ class StackPlan:
     grid: GridPlan | None = None
     cross_grid: GridPlan | None = None
     left_to_model: tuple[str, ...] = ()
+    cross_input: InputPlan | None = None
 
     def build(self, *, phases: Phases | None = None, arithmetic: Arithmetic | None = None) -> BuiltStack:
         """Make the modules; equal schemes are one object.

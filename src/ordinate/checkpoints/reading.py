@@ -11,7 +11,6 @@ from ordinate.checkpoints import (
     bias_models,
     blt_models,
     deepseek_v4_models,
-    distance_models,
     dots3_models,
     pair_models,
     rotary_pairs,
@@ -24,23 +23,25 @@ from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import printable, short
 from ordinate.checkpoints.left_out import LEFT_OUT
-from ordinate.checkpoints.plan import Entry, PositionPlan, StackPlan
-from ordinate.checkpoints.recording import check_leftovers, finished
+from ordinate.checkpoints.plan import Entry, PositionPlan
+from ordinate.checkpoints.recording import check_causal, check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
+from ordinate.checkpoints.stacked import READERS, STACKED, read_stacked
 from ordinate.checkpoints.table_models import Reader
 from ordinate.checkpoints.vocabulary import KNOWN, is_off, looks_positional
 from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
 BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
-ADDED = {**table_models.READERS, **pair_models.READERS, **t5_models.READERS, **bias_models.READERS, **distance_models.READERS}
+ADDED = {**table_models.READERS, **pair_models.READERS, **t5_models.READERS, **bias_models.READERS}
 OTHER_TYPES = {**ADDED, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
 OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
-MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *WHOLES, *SAME}))
+MODELS_INSIDE = ("audio_encoder_config", "codec_config", "semantic_model_config")
+MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *READERS, *STACKED, *WHOLES, *SAME}))
 
 
 def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] = ()) -> PositionPlan:
@@ -115,12 +116,15 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     )
     fields.used.add("model_type")
     for key in ("text_config", "language_config"):
-        if not prefix and isinstance(inner.get(key), Mapping):
+        if not prefix and isinstance(inner.get(key), Mapping) and inner_type not in STACKED:
             fields.fault(key, f"cannot be honoured: {inner_type} is no composite of several models")
     _note_type(fields, values, model_type)
     _note_passed_over(fields, inner, passed_over)
+    for key in MODELS_INSIDE:
+        if isinstance(inner.get(key), Mapping):
+            fields.note(key, f"{len(inner[key])} keys", "not read: the configuration of another model")
     stacks = reader(fields)
-    _check_causal(fields, stacks)
+    check_causal(fields, stacks)
     check_leftovers(fields)
     for outer in around:
         _check_around(fields, outer)
@@ -128,17 +132,6 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
     if not prefix:
         _note_other_parts(fields, values, source.name)
     return finished(fields, stacks, inner_type)
-
-
-def _check_causal(fields: Fields, stacks: tuple[StackPlan, ...]) -> None:
-    """Transformers lets this key turn any model around; what its windows mean then is no setting of the type."""
-    fields.used.add("is_causal")
-    if fields.has("is_causal"):
-        value, wanted = fields.values["is_causal"], [stack.causal for stack in stacks]
-        if all(value is causal for causal in wanted):
-            fields.note("is_causal", value, "as the model type has it")
-        else:
-            fields.fault("is_causal", f"cannot be honoured: needed {short(wanted[0])} for {fields.model_type}, got {short(value)}")
 
 
 def _note_type(fields: Fields, values: Mapping[str, Any], asked: str | None) -> None:
@@ -194,6 +187,10 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
         return bias_models.falcon_alibi, None
     if model_type in OTHER_TYPES:
         return OTHER_TYPES[model_type], None
+    if model_type in READERS:
+        return READERS[model_type], None
+    if model_type in STACKED:
+        return lambda fields: read_stacked(fields, STACKED[model_type]), ROTARY_TYPES.get(model_type)
     if model_type in ROTARY_TYPES:
         kind = ROTARY_TYPES[model_type]
         return lambda fields: (read_rotary(fields, kind),), kind

@@ -46,6 +46,28 @@ def check_leftovers(fields: Fields) -> None:
             fields.warn(key, f"changes nothing: {fields.model_type} reads no such key")
 
 
+def check_causal(fields: Fields, stacks: tuple[StackPlan, ...]) -> None:
+    """Read ``is_causal``: transformers lets it turn any model around; what its windows mean then is no setting of the type.
+
+    Args:
+        fields: the configuration.
+        stacks: what was read of it.
+
+    Example:
+        >>> fields = Fields({"is_causal": True}, source="mapping", model_type="bert")
+        >>> check_causal(fields, (StackPlan(name="encoder", causal=False, max_length=None, input=None, layers=()),))
+        >>> fields.faults
+        ['is_causal: cannot be honoured: needed False for bert, got True']
+    """
+    fields.used.add("is_causal")
+    if fields.has("is_causal"):
+        value, wanted = fields.values["is_causal"], [stack.causal for stack in stacks]
+        if all(value is causal for causal in wanted):
+            fields.note("is_causal", value, "as the model type has it")
+        else:
+            fields.fault("is_causal", f"cannot be honoured: needed {short(wanted[0])} for {fields.model_type}, got {short(value)}")
+
+
 def finished(fields: Fields, stacks: tuple[StackPlan, ...], model_type: str) -> PositionPlan:
     """Make the plan, or raise all faults at once.
 

@@ -58,6 +58,7 @@ class RopeKeys:
         scaled: layer types that a flat ``rope_scaling`` reaches; None if it reaches all.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
         query_scale: whether llama_4_scaling_beta is read.
+        two_magnitudes: whether LongRoPE has short_mscale and long_mscale.
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
         repeated_share: the share of the head that turns, where the type repeats it inside the dictionary: no other is allowed.
         sections: how pairs are shared out among coordinates; None if a token has one.
@@ -85,6 +86,7 @@ class RopeKeys:
     scaled: tuple[str, ...] | None = None
     scales_softmax: bool = False
     query_scale: bool = False
+    two_magnitudes: bool = False
     partial_count: bool = False
     repeated_share: float | None = None
     ntk_alpha: bool = False
@@ -223,7 +225,15 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     if keys.ntk_alpha and kind == "dynamic" and part.has("alpha"):
         kind = "ntk"
     partial = _partial(fields, part, keys, kind, sliding=label in LOCAL, width=width)
-    rule, original = read_rule(fields, part, kind, max_length=max_length, share=partial, scales_softmax=keys.scales_softmax)
+    rule, original = read_rule(
+        fields,
+        part,
+        kind,
+        max_length=max_length,
+        share=partial,
+        scales_softmax=keys.scales_softmax,
+        two_magnitudes=keys.two_magnitudes,
+    )
     strength = None
     if keys.query_scale:
         strength = part.take(

@@ -29,7 +29,14 @@ SPELLINGS = {
 
 
 def read_rule(
-    fields: Fields, part: Fields, kind: str, *, max_length: int, share: float, scales_softmax: bool = False
+    fields: Fields,
+    part: Fields,
+    kind: str,
+    *,
+    max_length: int,
+    share: float,
+    scales_softmax: bool = False,
+    two_magnitudes: bool = False,
 ) -> tuple[Rule | None, int | None]:
     """Read a rule's numbers and make it.
 
@@ -40,6 +47,7 @@ def read_rule(
         max_length: longest sequence declared.
         share: of the head that turns.
         scales_softmax: whether YaRN's mscale_all_dim multiplies the softmax scale.
+        two_magnitudes: whether LongRoPE has short_mscale and long_mscale.
 
     Returns:
         The rule, None without one or with faults; and the trained length, where the dictionary says it.
@@ -67,7 +75,7 @@ def read_rule(
         case "yarn":
             return _yarn(fields, part, max_length, scales_softmax)
         case "longrope":
-            return _longrope(fields, part, max_length)
+            return _longrope(fields, part, max_length, two_magnitudes)
         case _:
             return None, None
 
@@ -151,7 +159,7 @@ def _with_attn_factor(part: Fields, rule: YaRN) -> YaRN | None:
     return replace(rule, attention_factor=own * factor)
 
 
-def _longrope(fields: Fields, part: Fields, max_length: int) -> tuple[Rule | None, int]:
+def _longrope(fields: Fields, part: Fields, max_length: int, two_magnitudes: bool) -> tuple[Rule | None, int]:
     original = original_length(fields, part)
     lists = {}
     for name in ("short_factors", "long_factors"):
@@ -160,6 +168,9 @@ def _longrope(fields: Fields, part: Fields, max_length: int) -> tuple[Rule | Non
     settings: dict[str, Any] = {"original_length": original, "factor": _stretch(part, max_length, original), **lists}
     if part.has("attention_factor"):
         settings["attention_factor"] = part.take(("attention_factor",), ordinary(), "magnitude of cos and sin {}")
+    for name in ("short", "long") if two_magnitudes else ():
+        became = f"magnitude of cos and sin of {name} sequences {{}}"
+        settings[f"{name}_magnitude"] = part.take((f"{name}_mscale",), ordinary(), became, needed=True)
     return _made(part, LongRoPE, **settings), original
 
 

@@ -257,6 +257,7 @@ def _layer(
         window=shape.window,
         window_back=shape.window_back,
         chunk=shape.chunk,
+        window_ahead=shape.window_ahead,
         query_scale=query_scale if grows else None,
         kind=shape.kind,
         attends=shape.attends,

@@ -129,6 +129,7 @@ OTHERS = {
 KNOWN = TELLING | OTHERS
 # Keys that have one of the words below in them, and are about something else, or repeat what the model type says.
 BESIDE = {
+    "dropout_positions",
     "layer_switch",
     "max_position_embeddings_per_layer",
     "order_of_interleaved_layers",

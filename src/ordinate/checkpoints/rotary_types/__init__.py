@@ -17,12 +17,11 @@ from ordinate.checkpoints.rotary_types.record import RotaryType
 from ordinate.checkpoints.rotary_types.singular import SINGULAR
 from ordinate.checkpoints.rotary_types.sizes import sized
 from ordinate.checkpoints.rotary_types.slices import SLICES
+from ordinate.checkpoints.rotary_types.speech import SPEECH
 from ordinate.checkpoints.rotary_types.windows import WINDOWS
 
 _ROWS: dict[str, RotaryType] = {**PLAIN, **SLICES, **WINDOWS, **NOPE, **LATENT, **HYBRIDS, **ENCODERS, **MULTIMODAL}
-_ROWS |= GEMMA4
-_ROWS |= LOOKS_ELSEWHERE
-_ROWS |= SINGULAR
+_ROWS |= {**GEMMA4, **LOOKS_ELSEWHERE, **SINGULAR, **SPEECH}
 ROTARY_TYPES: dict[str, RotaryType] = {name: sized(name, kind) for name, kind in _ROWS.items()}
 
 __all__ = ["ROTARY_TYPES", "RotaryType"]

@@ -40,8 +40,9 @@ LOOKS_ELSEWHERE: dict[str, RotaryType] = {
     ),
     "phimoe": RotaryType(
         layers=windowed(),
-        rope=RopeKeys(base=1e6, types=("default",), reasons={"longrope": "transformers never comes to the long factors"}),
+        rope=RopeKeys(base=1e6, types=("default", "longrope"), two_magnitudes=True),
         defaults={"max_position_embeddings": 131072},
+        beside="transformers divides by LongRoPE's short factors at any length; here the long ones count beyond the trained one",
     ),
     "openai_privacy_filter": RotaryType(
         layout="interleaved",
