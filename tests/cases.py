@@ -158,22 +158,27 @@ def _t5(name: str, n_heads: int, n_kv_heads: int, n_buckets: int, max_distance: 
     )
 
 
-def _shaw(name: str, n_heads: int, n_kv_heads: int, head_dim: int, max_distance: int, values: bool) -> Case:
-    settings = {"head_dim": head_dim, "values": values}
-    keys, added = (_numbers(2 * max_distance + 1, head_dim, seed=seed) for seed in (0, 1))
+def _shaw(
+    name: str, n_heads: int, n_kv_heads: int, head_dim: int, max_distance: int, values: bool, max_future: int | None = None
+) -> Case:
+    settings = {"head_dim": head_dim, "values": values, "max_future": max_future}
+    rows = max_distance + 1 + (max_distance if max_future is None else max_future)
+    keys, added = (_numbers(rows, head_dim, seed=seed) for seed in (0, 1))
     return Case(
         name,
         "shaw",
         lambda: _drawn(ordinate.Shaw(max_distance=max_distance, **settings)),
         lambda: _drawn(ordinate.Shaw(max_distance=max_distance + 1, **settings)),
-        lambda q, _k, *places: np.stack([reference.shaw(head, *places, keys) for head in q]),
+        lambda q, _k, *places: np.stack([reference.shaw(head, *places, keys, past=max_distance) for head in q]),
         n_heads,
         n_kv_heads,
         head_dim,
         fractional=False,
         highest=8,
         content=True,
-        added=(lambda weights, *at: np.stack([reference.shaw_values(head, *at, added) for head in weights])) if values else None,
+        added=(lambda weights, *at: np.stack([reference.shaw_values(head, *at, added, past=max_distance) for head in weights]))
+        if values
+        else None,
     )
 
 
@@ -251,6 +256,7 @@ CASES: dict[str, Case] = {
         _t5("t5 odd", 3, 1, n_buckets=7, max_distance=20, bidirectional=False),
         _shaw("shaw", 4, 2, 8, max_distance=4, values=True),
         _shaw("shaw keys only", 6, 2, 8, max_distance=3, values=False),
+        _shaw("shaw past and future", 4, 4, 8, max_distance=4, values=True, max_future=1),
         _shaw("shaw neighbours", 3, 1, 5, max_distance=1, values=True),
         _deberta("deberta", "c2p p2c", 4, 2, max_distance=5),
         _deberta("deberta buckets", "c2p p2c", 6, 3, max_distance=12, buckets=6),

@@ -17,7 +17,7 @@ from ordinate.schemes import deberta, shaw
 
 
 def _shaw_rows(patch: Patch, rows: Callable[[torch.Tensor, int], torch.Tensor]) -> None:
-    patch.setattr(shaw, "relative_rows", rows)
+    patch.setattr(shaw, "relative_rows", lambda distance, most, _: rows(distance, most))
 
 
 def shaw_sign_flipped(patch: Patch) -> None:
@@ -36,6 +36,15 @@ def shaw_clips_the_future_only(patch: Patch) -> None:
 
 def shaw_clips_one_short(patch: Patch) -> None:
     _shaw_rows(patch, lambda distance, most: distance.clamp(-most, most - 1) + most)
+
+
+def shaw_clips_the_past_like_the_future(patch: Patch) -> None:
+    patch.setattr(shaw, "relative_rows", lambda distance, most, future: distance.clamp(-future, future) + most)
+
+
+def shaw_sides_taken_for_one_another(patch: Patch) -> None:
+    right = shaw.relative_rows
+    patch.setattr(shaw, "relative_rows", lambda distance, most, future: right(distance, future, most))
 
 
 def shaw_values_left_out(patch: Patch) -> None:
@@ -190,6 +199,8 @@ MUTANTS = (
     Mutant(shaw_clips_the_past_only, "shaw_rows", None, RuntimeError),
     Mutant(shaw_clips_the_future_only, "scheme_oracle", "shaw neighbours"),
     Mutant(shaw_clips_the_future_only, "shaw_rows", None),
+    Mutant(shaw_clips_the_past_like_the_future, "scheme_oracle", "shaw past and future"),
+    Mutant(shaw_sides_taken_for_one_another, "scheme_oracle", "shaw past and future"),
     Mutant(shaw_clips_one_short, "scheme_oracle", "shaw keys only"),
     Mutant(shaw_values_left_out, "layer_oracle", "shaw"),
     Mutant(shaw_values_left_out, "module_oracle", "shaw neighbours"),

@@ -55,6 +55,7 @@ BUILDING = [
     (lambda: shaw(head_dim=0), "head_dim: needed a whole number >= 1, got 0"),
     (lambda: shaw(max_distance=0), "max_distance: needed a whole number >= 1, got 0"),
     (lambda: shaw(max_distance=2.5), "max_distance: needed a whole number >= 1, got float 2.5"),
+    (lambda: shaw(max_future=-1), "max_future: needed a whole number >= 0, got -1"),
     (lambda: shaw(values=None), "values: needed True or False, got None"),
     (lambda: SHAW.heads(2, 2), "heads: needed 0 <= start < stop, got 2, 2"),
     (lambda: deberta(n_heads=0), "n_heads: needed a whole number >= 1, got 0"),

@@ -71,6 +71,7 @@ def test_formulas_hold_in_other_settings() -> None:
     for scheme, count in (
         (Shaw(head_dim=6, max_distance=5, values=False), 11 * 6),
         (Shaw(head_dim=6, max_distance=5, values=True), 11 * 6 * 2),
+        (Shaw(head_dim=6, max_distance=5, values=True, max_future=2), 8 * 6 * 2),
         (T5Bias(n_heads=3, bidirectional=True, n_buckets=8, max_distance=16), 8 * 3),
     ):
         parts = Parts(attention_scheme=scheme)

@@ -16,7 +16,7 @@ import torch
 import ordinate
 from cases import CASES, Case
 from contract_tools import SHUFFLED, acts, identical
-from ordinate.schemes import AXES_SCHEMES
+from ordinate.schemes import AXES_SCHEMES, LARGE_SCHEMES
 
 ROOT = Path(ordinate.__file__).parent
 # Each imports only from what stands before it (or from its own folder).
@@ -182,7 +182,7 @@ def test_schemes_table_is_what_is_exported() -> None:
     exported = [getattr(ordinate, name) for name in ordinate.__all__]
     classes = {value for value in exported if inspect.isclass(value) and issubclass(value, sites) and not inspect.isabstract(value)}
     in_a_row = {value for value in ordinate.SCHEMES.values() if value is not None}
-    assert classes == in_a_row | set(AXES_SCHEMES.values())
+    assert classes == in_a_row | set(AXES_SCHEMES.values()) | set(LARGE_SCHEMES.values())
     assert {ordinate.SCHEMES[case.scheme] for case in CASES.values()} == {*in_a_row, None}
     assert ordinate.SCHEMES["nope"] is None
     for scheme in classes:
@@ -216,7 +216,10 @@ NO_EXAMPLE = {
     "Facts": "written down by each scheme",
     "Parts": "made by build()",
     "SchemeRow": "a row of the table of schemes",
-    **dict.fromkeys(("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "DebertaPlan"), "made by read()"),
+    **dict.fromkeys(
+        ("LearnedPlan", "SinusoidalPlan", "RopePlan", "AlibiPlan", "T5Plan", "ShawPlan", "TransformerXLPlan", "DebertaPlan"),
+        "made by read()",
+    ),
     **dict.fromkeys(
         ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
     ),
@@ -269,7 +272,8 @@ def test_docstrings_say_what_a_reader_needs(node: ast.FunctionDef | ast.ClassDef
         needed |= {"Args"} if any(arguments) else set()
         returns = "" if node.returns is None else ast.unparse(node.returns)
         needed |= {"Returns"} if returns != "None" else set()
-    if any(node.name == getattr(scheme, "__name__", "") for scheme in (*ordinate.SCHEMES.values(), *AXES_SCHEMES.values())):
+    schemes = (*ordinate.SCHEMES.values(), *AXES_SCHEMES.values(), *LARGE_SCHEMES.values())
+    if any(node.name == getattr(scheme, "__name__", "") for scheme in schemes):
         needed |= {"Args", "Raises", "Shape", "Reference", "Differs from"}
     if node.name in TENSORS:
         needed |= {"Args", "Shape"}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ordinate.schemes.shaw import Shaw as Shaw
     from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
     from ordinate.schemes.t5 import T5Bias as T5Bias
+    from ordinate.schemes.transformer_xl import TransformerXL as TransformerXL
     from ordinate.sites import DistanceScheme as DistanceScheme
     from ordinate.sites import InputScheme as InputScheme
     from ordinate.sites import QueryKeyScheme as QueryKeyScheme
@@ -65,6 +66,7 @@ _HOMES = {
     "Sinusoidal": "schemes.sinusoidal",
     "T5Bias": "schemes.t5",
     "TokenAndPositionEmbedding": "modules",
+    "TransformerXL": "schemes.transformer_xl",
     "attach": "attaching",
     "attend": "attention",
     "attention_at": "attention",
@@ -93,6 +95,7 @@ __all__ = [
     "Sinusoidal",
     "T5Bias",
     "TokenAndPositionEmbedding",
+    "TransformerXL",
     "__version__",
     "attach",
     "attend",

@@ -19,7 +19,17 @@ import torch
 from ordinate import checkpoints, positions
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.explaining import as_values
-from ordinate.checkpoints.plan import AxialRopePlan, DebertaPlan, LearnedPlan, PositionPlan, SinusoidalPlan, StackPlan, T5Plan
+from ordinate.checkpoints.plan import (
+    AxialRopePlan,
+    DebertaPlan,
+    LearnedPlan,
+    PositionPlan,
+    ShawPlan,
+    SinusoidalPlan,
+    StackPlan,
+    T5Plan,
+    TransformerXLPlan,
+)
 from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
@@ -173,6 +183,10 @@ def is_small(stack: StackPlan) -> bool:
             sizes.append(scheme.n_heads * scheme.n_buckets * len(schemes))
         elif isinstance(scheme, DebertaPlan):
             sizes.append(scheme.n_heads * scheme.head_dim)
+        elif isinstance(scheme, TransformerXLPlan):
+            sizes.append(scheme.n_heads * scheme.head_dim * scheme.d_model * len(schemes))
+        elif isinstance(scheme, ShawPlan):
+            sizes.append((scheme.max_distance + scheme.max_future + 1) * scheme.head_dim * len(schemes))
         elif scheme is not None:
             sizes.append(getattr(scheme, "n_heads", 1) + getattr(scheme, "head_dim", 1))
     tables = [table for table in (stack.input, stack.cross_input) if isinstance(table, LearnedPlan)]
@@ -189,8 +203,10 @@ def is_small(stack: StackPlan) -> bool:
 SIZES = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
 PAIR = {"encoder_layers": 2, "encoder_attention_heads": 4, "decoder_layers": 2, "decoder_attention_heads": 4, "d_model": 64}
 T5 = {"num_layers": 2, "num_heads": 4}
+PAIRED = ("bart", "mbart", "mvp", "plbart", "blenderbot", "blenderbot-small", "marian", "pegasus", "m2m_100", "nllb-moe", "fsmt")
+T5_KIN = ("t5", "mt5", "umt5", "switch_transformers", "pop2piano")
 LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
-OF_TYPE: dict[str, dict[str, Any]] = {"bart": PAIR, "whisper": PAIR, "t5": T5, "mt5": T5, "umt5": T5}
+OF_TYPE: dict[str, dict[str, Any]] = dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR) | dict.fromkeys(T5_KIN, T5)
 OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
 OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
 OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
@@ -226,7 +242,7 @@ BY_TYPE = {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_
 ALSO |= {name: {**SIZES, **BY_TYPE} for name in ("cohere_compass", "cohere_compass_text")}
 # The scheme that is read, where the default is another one.
 CHOSEN = {"esm": {"position_embedding_type": "rotary"}}
-CHOSEN |= {key: {"position_embeddings_type": "rotary"} for key in ("seamless_m4t", "wav2vec2-bert", "wav2vec2-conformer")}
+CHOSEN |= {"seamless_m4t": {"position_embeddings_type": "rotary"}}
 
 
 def needed_keys(model_type: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from reading_models import config_of, plan_of
 from reading_spy import lively
-from transformers import AutoModel
+from transformers import AutoModel, Pop2PianoForConditionalGeneration
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor as bloom_row
 from transformers.models.falcon.modeling_falcon import build_alibi_tensor as falcon_row
 from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor as mpt_row
@@ -131,7 +131,8 @@ def attention(stack, index, q, k, v, scheme=None):
 def t5_of(model_type, buckets, farthest):
     sizes = {"relative_attention_num_buckets": buckets, "relative_attention_max_distance": farthest}
     values = {"model_type": model_type, **T5, **sizes}
-    return lively(AutoModel.from_config(config_of(values))), plan_of(values)
+    make = Pop2PianoForConditionalGeneration._from_config if model_type == "pop2piano" else AutoModel.from_config
+    return lively(make(config_of(values))), plan_of(values)
 
 
 def attentions(model, side):
@@ -140,7 +141,7 @@ def attentions(model, side):
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 @pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (8, 20)])
-@pytest.mark.parametrize("model_type", ["t5", "mt5", "umt5"])
+@pytest.mark.parametrize("model_type", ["t5", "mt5", "umt5", "switch_transformers", "pop2piano"])
 def test_t5s_bias_bit_for_bit(model_type, buckets, farthest, side):
     model, plan = t5_of(model_type, buckets, farthest)
     stack, layers = plan.stack(side), attentions(model, side)
@@ -158,7 +159,7 @@ def test_t5s_bias_bit_for_bit(model_type, buckets, farthest, side):
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
-@pytest.mark.parametrize("model_type", ["t5", "umt5"])
+@pytest.mark.parametrize("model_type", ["t5", "umt5", "switch_transformers", "pop2piano"])
 def test_t5s_attention(model_type, side, watched, near):
     model, plan = t5_of(model_type, 8, 20)
     stack, layers = plan.stack(side), attentions(model, side)

@@ -15,11 +15,9 @@ from ordinate import checkpoints
 from ordinate.checkpoints.stacked import READERS, STACKED
 
 VALUES = {name: {"model_type": name, **values} for name, values in {**STACKED_VALUES, **FIXED_VALUES}.items()}
-ABSENT = {  # what refuses a configuration of defaults: ESM needs a padding token, conformers count distances
+ABSENT = {  # what refuses a configuration of defaults: ESM needs a padding token, SeamlessM4T counts distances
     "esm": "pad_token_id: needed, got nothing",
     "seamless_m4t": "needed one of rotary, got 'relative'",
-    "wav2vec2-bert": "needed one of rotary, got 'relative_key'",
-    "wav2vec2-conformer": "needed one of rotary, got 'relative'",
 }
 
 

@@ -29,7 +29,7 @@ def test_clipping_at_distance_one():
     want = [[1, 2, 2], [0, 1, 2], [0, 0, 1]]
     by_keys, by_values = rows_read(numbered(1), 3, [0, 1, 2])
     assert by_keys.tolist() == by_values.tolist() == want
-    assert relative_rows(torch.tensor([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]), 1).tolist() == want
+    assert relative_rows(torch.tensor([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]), 1, 1).tolist() == want
 
 
 @pytest.mark.parametrize(("most", "length"), [(1, 1), (1, 2), (1, 500), (16, 500), (2, 5), (499, 500), (700, 500)])

@@ -1,4 +1,4 @@
-"""Reading models that act on scores: ALiBi (BLOOM, MPT, Falcon), T5's bias, DeBERTa."""
+"""Reading models that act on scores: ALiBi (BLOOM, MPT, Falcon), DeBERTa."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import MOST_LAYERS, Reading, flag, number, one_of, ordinary, short, whole
+from ordinate.checkpoints.kinds import Reading, flag, number, one_of, ordinary, short, whole
 from ordinate.checkpoints.plan import (
     AlibiPlan,
     DebertaPlan,
@@ -16,7 +16,6 @@ from ordinate.checkpoints.plan import (
     LayerPlan,
     LearnedPlan,
     StackPlan,
-    T5Plan,
 )
 from ordinate.checkpoints.recording import check_leftovers
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
@@ -126,46 +125,6 @@ def bfloat16(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<I", rounded))[0])
 
 
-def _t5(fields: Fields) -> Stacks:
-    """Read T5: one table for the encoder's layers, one for the decoder's; scores are not scaled."""
-    return _pair(fields, own_tables=False)
-
-
-def _umt5(fields: Fields) -> Stacks:
-    """Read UMT5: a table for each layer."""
-    return _pair(fields, own_tables=True)
-
-
-def _pair(fields: Fields, *, own_tables: bool) -> Stacks:
-    layers = fields.size(("num_layers", "num_hidden_layers"), "{} layers", most=MOST_LAYERS)
-    decoders = fields.take(
-        ("num_decoder_layers",),
-        whole(least=1, most=MOST_LAYERS),
-        "{} layers of the decoder",
-        default=layers,
-    )
-    n_heads = fields.size(("num_heads", "num_attention_heads"), "{} heads", most=MOST_HEADS)
-    buckets = fields.take(("relative_attention_num_buckets",), whole(least=4, most=2**20), "{} buckets", default=32)
-    became = "distances from {} on share a bucket"
-    farthest = fields.take(("relative_attention_max_distance",), whole(least=2, most=2**30), became, default=128)
-    if not fields.faults and (buckets % 2 or farthest <= buckets // 2):
-        needed = "needed an even number, and relative_attention_max_distance above half of it"
-        fields.fault("relative_attention_num_buckets", f"{needed}, got {buckets} and {farthest}")
-    stacks = []
-    for name, count in (("encoder", layers), ("decoder", decoders)):
-        two_way = name == "encoder"
-        schemes = [
-            T5Plan(
-                n_heads=n_heads, n_buckets=buckets, max_distance=farthest, bidirectional=two_way, table=layer if own_tables else 0
-            )
-            for layer in range(count)
-        ]
-        plans = tuple(LayerPlan(scheme=scheme, softmax_scale=1.0) for scheme in schemes)
-        cross = None if two_way else LayerPlan(scheme=None, softmax_scale=1.0)
-        stacks.append(StackPlan(name=name, causal=not two_way, max_length=None, input=None, layers=plans, cross_attention=cross))
-    return tuple(stacks)
-
-
 def _deberta(fields: Fields) -> Stacks:
     """Read DeBERTa v1: distances are clipped."""
     return _disentangled(fields, bucketed=False)
@@ -267,8 +226,6 @@ def _heads(fields: Fields, n_heads: int) -> int:
 READERS: dict[str, Reader] = {
     "bloom": _bloom,
     "mpt": _mpt,
-    "t5": _t5,
-    "umt5": _umt5,
     "deberta": _deberta,
     "deberta-v2": _deberta_v2,
 }

@@ -24,8 +24,10 @@ from ordinate.schemes.learned import Learned
 from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
 from ordinate.schemes.rotary import RotaryScheme
+from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
+from ordinate.schemes.transformer_xl import TransformerXL
 from ordinate.visibility import DocumentIds, Order, document_pair
 
 LONGEST = 2**40  # more chunks than a document has
@@ -37,6 +39,8 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.AxialRopePlan: AxialRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
+    plans.ShawPlan: Shaw,
+    plans.TransformerXLPlan: TransformerXL,
     plans.DebertaPlan: Deberta,
 }
 

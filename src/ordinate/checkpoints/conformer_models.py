@@ -1,36 +1,48 @@
-"""Reading conformers of speech with a rotation, which turns the states of which queries and keys are made."""
+"""Reading conformers of speech: vectors of distances, or a rotation of the states of which queries and keys are made."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
+from ordinate.checkpoints.distance_models import SIDES, learned_vectors, projected_sinusoids
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.fixed_rotation import alike_stack, fixed_rope
 from ordinate.checkpoints.kinds import MOST_LAYERS, number, one_of
+from ordinate.checkpoints.plan import LayerPlan, ShawPlan, StackPlan, TransformerXLPlan
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
 
 CONVOLUTIONS = ("num_conv_pos_embeddings", "num_conv_pos_embedding_groups")  # modules that no forward pass calls
-RELATIVE = ("max_source_positions", "left_max_position_embeddings", "right_max_position_embeddings")
+RELATIVE = ("max_source_positions", *SIDES)
+Distances = Callable[[Fields, int, int, int], Sequence[ShawPlan | TransformerXLPlan]]
+DISTANCES: Mapping[str | None, Distances] = {"relative_key": learned_vectors, "relative": projected_sinusoids}
 
 
-def _conformer(fields: Fields, of_layers: tuple[int, int, int], usual: str, idle: tuple[str, ...]) -> Stacks:
-    """Read a conformer; other schemes of its positions than a rotation are refused."""
+def _conformer(
+    fields: Fields, of_layers: tuple[int, int, int], usual: str, idle: tuple[str, ...], kinds: tuple[str, ...] = ("rotary",)
+) -> Stacks:
+    """Read a conformer of one of its kinds of positions; null is none."""
     n_layers, n_heads, width = of_layers
     if "position_embeddings_type" in fields.values and fields.values["position_embeddings_type"] is None:
         fields.used.add("position_embeddings_type")
         fields.note("position_embeddings_type", None, "no rotation")
         kind = None
     else:
-        kind = fields.take(("position_embeddings_type",), one_of("rotary"), "{} positions", default=usual)
+        kind = fields.take(("position_embeddings_type",), one_of(*kinds), "{} positions", default=usual)
     base = fields.take(("rotary_embedding_base",), number(least=1.0), "base {} of a rotation, if there is one", default=10000.0)
-    for key in idle:
+    for key in (key for key in idle if kind != "relative_key" or key not in SIDES):
         fields.used.add(key)
         if fields.has(key):
-            fields.note(key, fields.values[key], "nothing, beside a rotation")
+            fields.note(key, fields.values[key], f"nothing, beside {'a rotation' if kind == 'rotary' else kind or 'no scheme'}")
+    if kind in DISTANCES:
+        scale, plans = head_scale(fields, width, n_heads), DISTANCES[kind](fields, n_layers, n_heads, width)
+        layers = tuple(LayerPlan(scheme=plan, softmax_scale=scale) for plan in plans)
+        return (StackPlan(name="encoder", causal=False, max_length=None, input=None, layers=layers),)
     scheme = None if kind is None else fixed_rope(fields, 2 if fields.faults else width // n_heads, base=base)
     return (alike_stack(fields, n_layers, scheme, head_scale(fields, width, n_heads), turned="states"),)
 
 
 def wav2vec2_bert(fields: Fields) -> Stacks:
-    """Read Wav2Vec2-BERT with a rotation, which turns the states before they become queries and keys.
+    """Read Wav2Vec2-BERT; a rotation turns the states before they become queries and keys.
 
     Args:
         fields: the configuration.
@@ -43,11 +55,11 @@ def wav2vec2_bert(fields: Fields) -> Stacks:
         >>> wav2vec2_bert(Fields(config, source="mapping", model_type="wav2vec2-bert"))[0].layers[0].turned
         'states'
     """
-    return _conformer(fields, sizes(fields), "relative_key", RELATIVE)
+    return _conformer(fields, sizes(fields), "relative_key", RELATIVE, ("relative_key", "relative", "rotary"))
 
 
 def wav2vec2_conformer(fields: Fields) -> Stacks:
-    """Read Wav2Vec2-Conformer with a rotation, as Wav2Vec2-BERT.
+    """Read Wav2Vec2-Conformer, as Wav2Vec2-BERT, but without learned vectors.
 
     Args:
         fields: the configuration.
@@ -60,7 +72,7 @@ def wav2vec2_conformer(fields: Fields) -> Stacks:
         >>> wav2vec2_conformer(Fields(config, source="mapping", model_type="wav2vec2-conformer"))[0].layers[0].softmax_scale
         0.5
     """
-    return _conformer(fields, sizes(fields), "relative", (*RELATIVE[:1], *CONVOLUTIONS))
+    return _conformer(fields, sizes(fields), "relative", (*RELATIVE[:1], *CONVOLUTIONS), ("relative", "rotary"))
 
 
 def seamless(fields: Fields) -> Stacks:

@@ -125,11 +125,12 @@ def _runs(places: list[int]) -> str:
 
 def _counting(stack: StackPlan) -> str:
     ids = stack.position_ids
+    start = f" from {ids.first}" if ids.first else ""
     match ids.counted_from:
         case "mask":
-            return "real tokens are counted, by the attention mask"
+            return f"real tokens are counted{start}, by the attention mask"
         case "tokens":
-            return f"real tokens are counted, all but padding token {ids.padding_token}"
+            return f"real tokens are counted{start}, all but padding token {ids.padding_token}"
         case "heads":
             return "a head's number is the position of all its queries and keys"
         case _ if stack.grid is not None:
@@ -138,7 +139,8 @@ def _counting(stack: StackPlan) -> str:
                 f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
             )
         case _:
-            counted = f"0, 1, 2, ... in order{', after what is cached' if stack.causal else ''}"
+            numbers = ", ".join(str(ids.first + step) for step in range(3))
+            counted = f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
             axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
             return counted + axes
 

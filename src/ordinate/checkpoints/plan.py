@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic, Layout
     from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
+    from ordinate.schemes.transformer_xl import DistanceLayout
     from ordinate.sections import SectionOrder
 
 IdsFrom = Literal["order", "mask", "tokens", "heads"]
@@ -118,6 +119,31 @@ class T5Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShawPlan:
+    """Arguments of ``Shaw``, and which tables it reads: layers with one number share them."""
+
+    scheme: ClassVar[str] = "shaw"
+    head_dim: int
+    max_distance: int
+    max_future: int
+    values: bool
+    table: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerXLPlan:
+    """Arguments of ``TransformerXL``, and which weights it reads: layers with one number share them."""
+
+    scheme: ClassVar[str] = "transformer_xl"
+    n_heads: int
+    head_dim: int
+    d_model: int
+    layout: DistanceLayout
+    base: float = 10000.0
+    table: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class DebertaPlan:
     """Arguments of ``Deberta``."""
 
@@ -142,7 +168,7 @@ class DebertaTablePlan:
 
 InputPlan = LearnedPlan | SinusoidalPlan
 RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
-AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | DebertaPlan
+AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,11 +252,13 @@ class PositionIds:
             the attention mask), "tokens" (real tokens only, those that are not the padding token) or "heads" (a head's number is
             the position of all its queries and keys, wherever they are: X-Codec 2).
         padding_token: its id, for "tokens".
+        first: position of the first token that counts: add it to what ``positions`` counts from 0.
         axes: coordinates a token has.
     """
 
     counted_from: IdsFrom = "order"
     padding_token: int | None = None
+    first: int = 0
     axes: int = 1
 
 

@@ -7,7 +7,17 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ordinate.checkpoints import bias_models, blt_models, deepseek_v4_models, dots3_models, rotary_pairs, still_models, table_models
+from ordinate.checkpoints import (
+    bias_models,
+    blt_models,
+    deepseek_v4_models,
+    dots3_models,
+    pair_models,
+    rotary_pairs,
+    still_models,
+    t5_models,
+    table_models,
+)
 from ordinate.checkpoints.axial_models import read_axial
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
@@ -25,10 +35,11 @@ from ordinate.checkpoints.wholes import PLACES, WHOLES
 
 SHOWN = 60
 BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", "code2wav_config")  # a text model's neighbours
-OTHER_TYPES = {**table_models.READERS, **bias_models.READERS, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
+ADDED = {**table_models.READERS, **pair_models.READERS, **t5_models.READERS, **bias_models.READERS}
+OTHER_TYPES = {**ADDED, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
 OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
 # Other names of a type: older ones, and types that share its code.
-SAME = {"mt5": "t5", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
+SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODELS_INSIDE = ("audio_encoder_config", "codec_config", "semantic_model_config")
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *READERS, *STACKED, *WHOLES, *SAME}))
 

@@ -172,7 +172,9 @@ def _rows(scheme: Shaw | Deberta, places: range, words: dict[str, str]) -> Figur
 
 
 def _row_of(scheme: Shaw | Deberta, distance: torch.Tensor) -> torch.Tensor:
-    return relative_rows(distance, scheme.max_distance) if isinstance(scheme, Shaw) else scheme.rows(distance)
+    if isinstance(scheme, Shaw):
+        return relative_rows(distance, scheme.max_distance, scheme.max_future)
+    return scheme.rows(distance)
 
 
 def _sides(axes: Axes, n: int, words: dict[str, str], title: str) -> None:
@@ -200,7 +202,9 @@ def usual_reach(scheme: object, otherwise: int) -> int:
         >>> usual_reach(T5Bias(n_heads=1, bidirectional=True), 64)
         192
     """
-    return scheme.max_distance * 3 // 2 if isinstance(scheme, (T5Bias, Shaw, Deberta)) else otherwise
+    if isinstance(scheme, Shaw):
+        return max(scheme.max_distance, scheme.max_future) * 3 // 2
+    return scheme.max_distance * 3 // 2 if isinstance(scheme, (T5Bias, Deberta)) else otherwise
 
 
 def _rising(scheme: DistanceScheme | Shaw | Deberta, positions: int | range | None) -> range:

@@ -16,6 +16,7 @@ from ordinate.reference.frequencies import yarn as yarn
 from ordinate.reference.frequencies import yarn_magnitude as yarn_magnitude
 from ordinate.reference.inputs import learned as learned
 from ordinate.reference.inputs import sinusoidal as sinusoidal
+from ordinate.reference.relative import transformer_xl as transformer_xl
 from ordinate.reference.rotary import rope as rope
 from ordinate.reference.rotary_axes import axial_rope as axial_rope
 from ordinate.reference.rotary_axes import multimodal_rope as multimodal_rope
@@ -49,6 +50,7 @@ __all__ = [
     "sinusoidal",
     "t5",
     "t5_bucket",
+    "transformer_xl",
     "yarn",
     "yarn_magnitude",
 ]

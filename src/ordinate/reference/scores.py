@@ -133,7 +133,7 @@ def t5(q_positions: Sequence[int], k_positions: Sequence[int], table: Array, max
     return bias
 
 
-def shaw(q: Array, q_positions: Sequence[int], k_positions: Sequence[int], table: Array) -> Array:
+def shaw(q: Array, q_positions: Sequence[int], k_positions: Sequence[int], table: Array, *, past: int | None = None) -> Array:
     """Shaw's term of the scores, not yet scaled: bias[i, j] = q_i . table[clip(k_positions[j] - q_positions[i], -m, m) + m].
 
     Args:
@@ -141,6 +141,7 @@ def shaw(q: Array, q_positions: Sequence[int], k_positions: Sequence[int], table
         q_positions: one a query.
         k_positions: one a key.
         table: the keys' table, 2 m + 1 rows.
+        past: rows before that of distance 0, if not m: the rest is the future's.
 
     Returns:
         The term.
@@ -158,12 +159,14 @@ def shaw(q: Array, q_positions: Sequence[int], k_positions: Sequence[int], table
     bias = np.zeros((len(q_positions), len(k_positions)))
     for i, query in enumerate(q_positions):
         for j, key in enumerate(k_positions):
-            row = table[_clipped(key - query, len(table) // 2)]
+            row = table[_clipped(key - query, len(table), past)]
             bias[i, j] = sum(q[i, c] * row[c] for c in range(len(row)))
     return bias
 
 
-def shaw_values(weights: Array, q_positions: Sequence[int], k_positions: Sequence[int], table: Array) -> Array:
+def shaw_values(
+    weights: Array, q_positions: Sequence[int], k_positions: Sequence[int], table: Array, *, past: int | None = None
+) -> Array:
     """Shaw's term of the output: out[i] = sum_j weights[i, j] table[clip(k_positions[j] - q_positions[i], -m, m) + m].
 
     Args:
@@ -171,6 +174,7 @@ def shaw_values(weights: Array, q_positions: Sequence[int], k_positions: Sequenc
         q_positions: one a query.
         k_positions: one a key.
         table: the values' table, 2 m + 1 rows.
+        past: rows before that of distance 0, if not m: the rest is the future's.
 
     Returns:
         The term.
@@ -188,12 +192,13 @@ def shaw_values(weights: Array, q_positions: Sequence[int], k_positions: Sequenc
     out = np.zeros((len(q_positions), table.shape[1]))
     for i, query in enumerate(q_positions):
         for j, key in enumerate(k_positions):
-            out[i] += weights[i, j] * table[_clipped(key - query, len(table) // 2)]
+            out[i] += weights[i, j] * table[_clipped(key - query, len(table), past)]
     return out
 
 
-def _clipped(distance: int, most: int) -> int:
-    return max(-most, min(distance, most)) + most
+def _clipped(distance: int, rows: int, past: int | None) -> int:
+    before = rows // 2 if past is None else past
+    return max(0, min(distance + before, rows - 1))
 
 
 def deberta_bucket(distance: int, buckets: int, max_distance: int) -> int:

@@ -1,4 +1,4 @@
-"""One file per scheme. ``SCHEMES`` is the one table from name to class; ``AXES_SCHEMES`` holds those of several coordinates."""
+"""One file per scheme. ``SCHEMES`` is the one table from name to class; ``AXES_SCHEMES`` and ``LARGE_SCHEMES`` are beside it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ordinate.schemes.rope import Rope as Rope
 from ordinate.schemes.shaw import Shaw as Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal as Sinusoidal
 from ordinate.schemes.t5 import T5Bias as T5Bias
+from ordinate.schemes.transformer_xl import TransformerXL as TransformerXL
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 
 SCHEMES: dict[str, type[InputScheme | QueryKeyScheme | ScoreScheme] | None] = {
@@ -28,6 +29,8 @@ SCHEMES: dict[str, type[InputScheme | QueryKeyScheme | ScoreScheme] | None] = {
 }
 # They turn patches and frames, which a comparison on sequences has not.
 AXES_SCHEMES: dict[str, type[QueryKeyScheme]] = {"axial_rope": AxialRope, "multimodal_rope": MultimodalRope}
+# With a matrix of its own in every layer, which models of one size have no room for in a comparison.
+LARGE_SCHEMES: dict[str, type[ScoreScheme]] = {"transformer_xl": TransformerXL}
 
 
 def require_name(name: str, known: Collection[str] | None = None) -> str:

@@ -25,45 +25,47 @@ from ordinate.schemes.learned import INITIAL_STANDARD_DEVIATION
 from ordinate.sites import Facts, ScoreScheme
 
 
-def relative_rows(distance: torch.Tensor, max_distance: int) -> torch.Tensor:
-    """Rows of the tables: clip(distance, -m, m) + m.
+def relative_rows(distance: torch.Tensor, max_distance: int, max_future: int) -> torch.Tensor:
+    """Rows of the tables: clip(distance, -m, f) + m.
 
     Args:
         distance: key position - query position.
-        max_distance: m, where the distance is clipped on both sides.
+        max_distance: m, where the past is clipped.
+        max_future: f, where the future is clipped.
 
     Returns:
-        Whole numbers 0 .. 2 m.
+        Whole numbers 0 .. m + f.
 
     Shape:
         any -> the same
 
     Example:
-        >>> relative_rows(torch.tensor([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]), 1)
+        >>> relative_rows(torch.tensor([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]), 1, 1)
         tensor([[1, 2, 2],
                 [0, 1, 2],
                 [0, 0, 1]])
     """
-    return whole_distances(distance).clamp(-max_distance, max_distance) + max_distance
+    return whole_distances(distance).clamp(-max_distance, max_future) + max_distance
 
 
 class Shaw(ScoreScheme):
     """A learned vector for every clipped distance, added to the keys and, if asked, to the values.
 
     score[i, j] = scale (q_i . k_j + q_i . key_weight[r]), out_i = sum_j weight[i, j] (v_j + value_weight[r]), with the row
-    r = clip(key position - query position, -max_distance, max_distance) + max_distance. ``bias`` is the second term of the score,
+    r = clip(key position - query position, -max_distance, max_future) + max_distance. ``bias`` is the second term of the score,
     ``added_values`` the second term of the output; a query that sees nothing gets neither.
 
     Args:
         head_dim: width of a head's queries, keys (and values, with values=True).
         max_distance: farther tokens share the last row of their side.
+        max_future: the same for later tokens, where their side has another number of rows; max_distance, the paper's form, if None.
         values: whether there is a table for the values too. No default: checkpoints differ.
 
     Raises:
         ValueError: if a size does not fit, or values is neither True nor False.
 
     Shape:
-        q [B, H, Q, D], k [B, H_kv, K, D] -> bias [B, H, Q, K]; key_weight, value_weight [2 max_distance + 1, head_dim]
+        q [B, H, Q, D], k [B, H_kv, K, D] -> bias [B, H, Q, K]; key_weight, value_weight [max_distance + max_future + 1, head_dim]
 
     Example:
         >>> shaw = Shaw(head_dim=8, max_distance=4, values=True)
@@ -79,7 +81,7 @@ class Shaw(ScoreScheme):
     """
 
     facts = Facts(
-        parameters="(2 * max_distance + 1) * head_dim * (1 + values)",
+        parameters="(max_distance + max_future + 1) * head_dim * (1 + values)",
         max_length="none; far distances share a vector",
         encodes="relative shift, by content",
         source="Shaw, Uszkoreit and Vaswani 2018, https://arxiv.org/abs/1803.02155",
@@ -87,17 +89,19 @@ class Shaw(ScoreScheme):
 
     head_dim: int = fixed("head_dim")
     max_distance: int = fixed("max_distance")
+    max_future: int = fixed("max_future")
     values: bool = fixed("values")
     content = True
 
-    def __init__(self, *, head_dim: int, max_distance: int, values: bool) -> None:
+    def __init__(self, *, head_dim: int, max_distance: int, values: bool, max_future: int | None = None) -> None:
         super().__init__()
         head_dim = whole_number("head_dim", head_dim, least=1)
         max_distance = whole_number("max_distance", max_distance, least=1, most=LARGEST_SPAN)
+        max_future = max_distance if max_future is None else whole_number("max_future", max_future, most=LARGEST_SPAN)
         if not isinstance(values, bool):
             raise ValueError(f"values: needed True or False, got {values!r}")
-        self.head_dim, self.max_distance, self.values = head_dim, max_distance, values
-        self.key_weight = nn.Parameter(torch.empty(2 * max_distance + 1, head_dim))
+        self.head_dim, self.max_distance, self.max_future, self.values = head_dim, max_distance, max_future, values
+        self.key_weight = nn.Parameter(torch.empty(max_distance + max_future + 1, head_dim))
         self.value_weight = nn.Parameter(torch.empty_like(self.key_weight)) if values else None
         self.reset_parameters()
 
@@ -144,7 +148,8 @@ class Shaw(ScoreScheme):
 
     def extra_repr(self) -> str:
         """Give the call's arguments."""
-        return call_arguments(head_dim=self.head_dim, max_distance=self.max_distance, values=self.values)
+        future = {} if self.max_future == self.max_distance else {"max_future": self.max_future}
+        return call_arguments(head_dim=self.head_dim, max_distance=self.max_distance, values=self.values, **future)
 
     def _weigh_values(self, at: ScoreAt, weights: torch.Tensor) -> torch.Tensor:
         table = self.value_weight
@@ -157,5 +162,5 @@ class Shaw(ScoreScheme):
 
     def _rows(self, at: ScoreAt, shape: tuple[int, ...], device: torch.device) -> torch.Tensor:
         """Rows of the tables, [B, H, Q, K] without copies."""
-        rows = relative_rows(distances(at, device), self.max_distance)
+        rows = relative_rows(distances(at, device), self.max_distance, self.max_future)
         return (rows[:, None] if rows.ndim == 3 else rows).expand(shape)
