@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: compare test test-slow lint clean
+.PHONY: compare test test-slow zoo clean
 
 compare: $(VENV)/.lab
 	$(BIN)/ordinate compare --output compare-report
@@ -17,6 +17,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
+
+# Every model directory of transformers with rotary code against what the library makes of it; make test runs it, too.
+zoo: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/parity/test_zoo.py
 
 # torch first and pinned, so that no other package pulls a build of its own.
 $(VENV)/.lab: pyproject.toml constraints.txt

@@ -1,10 +1,14 @@
 """A model type's own rotary module and the function that applies it, called by themselves, beside what ``read`` makes of it."""
 
+import importlib
 import inspect
 
 import torch
 from reading_models import COMPLEX, IN_HALVES, MODELS, PER_TYPE, SINUSOIDS, config_of, file_of, plan_of, rotary_of
 from reading_multimodal import AXES, ours, theirs
+
+from ordinate import Rope
+from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 
 ULP = 2.0**-23
 LENGTH = 12
@@ -26,17 +30,17 @@ def vectors(heads, width, dtype, seed):
     return torch.randn(1, heads, LENGTH, width, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def function_of(model_type):
+def function_of(model_type, in_halves):
     """The function that turns queries and keys of this type."""
     file = file_of(model_type)
-    if model_type in IN_HALVES:
+    if in_halves:
         return file.apply_rotary_pos_emb_interleave
     return file.apply_rotary_emb if model_type in COMPLEX else file.apply_rotary_pos_emb
 
 
-def applied(model_type, q, k, made):
+def applied(model_type, q, k, made, in_halves):
     """Call it as its attention does."""
-    function = function_of(model_type)
+    function = function_of(model_type, in_halves)
     parameters = inspect.signature(function).parameters
     first, by_token = next(iter(parameters)), model_type in BY_TOKEN
     if first in ("x", "tensor"):  # one at a time
@@ -56,9 +60,15 @@ def interleaved(x):
     return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
 
 
-def turned_both(model_type, dtype):
-    """Give (theirs, ours) of queries and keys, for the first layer of each sort that turns."""
+def spellings_of(model_type):
+    """Configurations to compare: one, or two where it says how pairs lie (DeepSeek-V3)."""
     values = {"model_type": model_type, **MODELS[model_type]}
+    return [values, {**values, "rope_interleave": False}] if ROTARY_TYPES[model_type].says_layout else [values]
+
+
+def turned_both(model_type, dtype, values):
+    """Give (theirs, ours) of queries and keys, for the first layer of each sort that turns."""
+    in_halves = model_type in IN_HALVES and values.get("rope_interleave", True)
     config, stack = config_of(values), plan_of(values).stack()
     module, places = rotary_of(config), coordinates(model_type)
     built = stack.build()
@@ -71,10 +81,22 @@ def turned_both(model_type, dtype):
         turning = slice(scheme.rotary_start, scheme.rotary_start + scheme.rotary_dim)
         found = [scheme.queries(q, ours(places)), scheme.keys(k, ours(places))]
         try:
-            wanted = applied(model_type, q.to(work), k.to(work), made)
+            wanted = applied(model_type, q.to(work), k.to(work), made, in_halves)
         except RuntimeError:  # functions that are given the entries that turn alone
-            wanted = applied(model_type, q[..., turning], k[..., turning], made)
+            wanted = applied(model_type, q[..., turning], k[..., turning], made, in_halves)
             found = [x[..., turning] for x in found]
-        if model_type in IN_HALVES:
+        if in_halves:
             wanted = [interleaved(x) for x in wanted]
         yield from zip((x.to(dtype) for x in wanted), found, strict=True)
+
+
+def turned_beside(model_type, directory, dtype):
+    """The same of vectors that a directory turns by halves at its text model's angles: an indexer's, or those of other layers."""
+    values = {"model_type": model_type, **MODELS[model_type]}
+    scheme = next(layer.scheme for layer in plan_of(values).stack().layers if layer.scheme is not None)
+    made = rotary_of(config_of(values))(torch.zeros(1, dtype=dtype), PLACES[None])
+    rope = Rope(head_dim=scheme.rotary_dim, layout="half", base=scheme.base, phases="float32", arithmetic=scheme.arithmetic)
+    assert scheme.scaling is None
+    file = importlib.import_module(f"transformers.models.{directory}.modeling_{directory}")
+    q, k = (vectors(heads, scheme.rotary_dim, dtype, heads) for heads in (4, 2))
+    yield from zip(file.apply_rotary_pos_emb(q, k, *made), (rope.queries(q, PLACES), rope.keys(k, PLACES)), strict=True)
