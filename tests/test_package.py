@@ -43,6 +43,7 @@ ORDER = (
     "modules",
     "catalogue",
     "checkpoints",
+    "attaching",
     "plots",
     "lab",
     "cli",
@@ -232,6 +233,14 @@ NO_EXAMPLE = {
     "Architecture": "a row of the table of GGUF architectures",
     "Source": "made by find_source()",
     "Other": "made by find_source()",
+    "Attached": "made by attach()",
+    "CachedTurning": "put in by attach()",
+    "Pass": "made by Lengths",
+    "Record": "made by Lengths",
+    "AttachedModule": "marks classes",
+    "Found": "made by find()",
+    "Turn": "called by what stand_in() makes",
+    "Wheel": "made by wheel_of()",
 }
 # Public names through which tensors go.
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}

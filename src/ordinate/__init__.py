@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ordinate import positions as positions
     from ordinate import reference as reference
     from ordinate import scaling as scaling
+    from ordinate.attaching import attach as attach
+    from ordinate.attaching import detach as detach
     from ordinate.attention import attend as attend
     from ordinate.attention import attention_at as attention_at
     from ordinate.cache import KeyValueCache as KeyValueCache
@@ -65,8 +67,10 @@ _HOMES = {
     "T5Bias": "schemes.t5",
     "TokenAndPositionEmbedding": "modules",
     "TransformerXL": "schemes.transformer_xl",
+    "attach": "attaching",
     "attend": "attention",
     "attention_at": "attention",
+    "detach": "attaching",
     "rotate": "rotation",
     "schemes_table": "catalogue",
     "theory": "turning",
@@ -93,9 +97,11 @@ __all__ = [
     "TokenAndPositionEmbedding",
     "TransformerXL",
     "__version__",
+    "attach",
     "attend",
     "attention_at",
     "checkpoints",
+    "detach",
     "multimodal",
     "phases",
     "plots",

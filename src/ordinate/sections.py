@@ -46,7 +46,7 @@ def section_faults(sections: Sequence[int], order: SectionOrder, pairs: int) -> 
 
     Example:
         >>> section_faults((4, 2, 2), "interleaved", 8), section_faults((2, 4, 2), "interleaved", 8)[0][:42]
-        ([], 'sections: needed room for the turns of ev')
+        ([], 'sections: needed room for the turns of eve')
     """
     shares = tuple(sections)
     if len(shares) < 2 or sum(shares) != pairs:

@@ -235,7 +235,11 @@ ALSO |= {"lfm2_moe": {**SIZES, "layer_types": ["conv", "full_attention", "full_a
 
 
 ALSO |= dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), WIDE)
-ALSO |= dict.fromkeys(("glm4v", "glm4v_text", "glm46v"), HALF_WIDE)
+ALSO |= dict.fromkeys(("qwen2_5_omni", "qwen2_5_omni_thinker", "qwen2_5_omni_text"), WIDE)
+ALSO |= dict.fromkeys(("ernie4_5_vl_moe", "ernie4_5_vl_moe_text", "glm4v_moe", "glm4v_moe_text"), WIDE)
+ALSO |= dict.fromkeys(("glm4v", "glm4v_text", "glm46v", "glm_ocr", "glm_ocr_text", "glm_image", "glm_image_text"), HALF_WIDE)
+BY_TYPE = {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0}}}
+ALSO |= {name: {**SIZES, **BY_TYPE} for name in ("cohere_compass", "cohere_compass_text")}
 # The scheme that is read, where the default is another one.
 CHOSEN = {"esm": {"position_embedding_type": "rotary"}}
 CHOSEN |= {"seamless_m4t": {"position_embeddings_type": "rotary"}}

@@ -32,6 +32,7 @@ KIN = {
     "bitnet": EQUAL,
     "csm": {**DECLARED, "num_codebooks": 1},
     "csm_depth_decoder_model": {**DECLARED, "num_codebooks": 64, "backbone_hidden_size": 96},
+    "deepseek_ocr2_encoder": DECLARED,
     "diffllama": DECLARED,
     "emu3_text_model": DECLARED,
     "exaone": DECLARED,

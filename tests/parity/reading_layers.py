@@ -90,6 +90,23 @@ CHANGES = {
     "lfm2": [{"layer_types": ["conv" if kind == LINEAR else FULL for kind in STILL]}],
     "granitemoehybrid": [{"position_embedding_type": None}, {"layer_types": STILL}],
     "lara_mini": [{"layer_types": [FULL, LINEAR, SLIDING, SLIDING, FULL, FULL, LINEAR, SLIDING]}],
+    "qwen2_vl_text": [{"use_sliding_window": False}, {"max_window_layers": 80}, {"layer_types": MIXED}],
+    "qwen2_5_omni_text": [{"use_sliding_window": False}, {"max_window_layers": 0}, {"layer_types": MIXED}],
+    "qwen2_5_omni_talker": [{"use_sliding_window": False}],
+    "qwen3_5_text": [{"full_attention_interval": 2}, {"layer_types": STILL}],
+    "qwen3_5_moe_text": [{"layer_types": STILL}],
+    "qwen4_exp_text": [{"full_attention_interval": 2}, {"layer_types": STILL}],
+    "hy_v4_vl_text": [{"rope_parameters": {**MSCALE["rope_parameters"], "mrope_section": [14, 9, 9]}}],
+    "cohere_compass_text": [
+        {"rope_parameters": {FULL: None, SLIDING: {"rope_type": "default", "rope_theta": 1000.0}}},
+        {"rope_parameters": {FULL: {"rope_type": "default", "rope_theta": 1000.0}, SLIDING: None}},
+        {"layer_types": [FULL] * 8},
+    ],
+    "neomme": [
+        {"per_layer_config": {"0": {"sliding_window": 3}, "5": {"sliding_window": 30}, "7": {"sliding_window": None}}},
+        {"per_layer_config": {}},
+        {"layer_types": [FULL] * 8},
+    ],
     "modernbert": [{"global_attn_every_n_layers": 2}, {"local_attention": 7}, {"local_attention": 16}, {"layer_types": MIXED}],
 }
 CHANGES |= {**reading_gemma4.CHANGES, **reading_text.CHANGES}
@@ -135,6 +152,11 @@ WITHOUT = {
     "modernbert-decoder": ["local_attention"],
     "ultrabert": ["sliding_window"],
     "modernbert": ["local_attention"],
+    "qwen2_vl_text": ["sliding_window", "max_window_layers"],
+    "qwen2_5_omni_text": ["sliding_window", "max_window_layers"],
+    "qwen3_omni_moe_code2wav": ["sliding_window"],
+    "cohere_compass_text": ["sliding_window", "layer_types"],
+    "neomme": ["sliding_window", "layer_types"],
 }
 CHANGES |= {
     "beam": [{"layer_types": MIXED}, {"rope_parameters": {FULL: {"rope_type": "default", "rope_theta": 7e3}, SLIDING: None}}],
@@ -177,6 +199,8 @@ def _all_settings():
 
 
 def _named(key, value):
-    if isinstance(value, dict) and "rope_type" in value:
+    if isinstance(value, dict) and "rope_type" not in value:
+        return f"{key} {' '.join(name if part else f'no {name}' for name, part in value.items()) or 'of none'}"
+    if isinstance(value, dict):
         return " ".join((value["rope_type"], *sorted(set(value) - set(YARN))))
     return f"{key} listed" if isinstance(value, (dict, list)) and value else f"{key}={value}"

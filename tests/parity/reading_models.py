@@ -7,10 +7,11 @@ import importlib
 import warnings
 from unittest import mock
 
+import reading_multimodal as several
 import torch
 from reading_gemma4 import GEMMA4
 from reading_kin import KIN
-from reading_multimodal import MULTIMODAL, theirs
+from reading_multimodal import MULTIMODAL, pair_by_pair, theirs
 from reading_sizes import FULLY
 from reading_speech import EMBEDDERS, SPEECH, SPEECH_CLASSES, SPEECH_FOLDERS, Handed
 from reading_text import TEXT
@@ -23,7 +24,7 @@ BESIDE = ("evolla", "moshi")  # with stacks that test_read_stacked holds
 # Types whose models take no tokens: tests of their own hold them.
 HELD_APART = {"muse_glimmer_assistant", "dots3_note_audio_encoder"}
 NEW_ONLY = ("mellum", "laguna", "ultrabert", "mimo_v2_flash", *GEMMA4, "dory")  # types that never had the old spelling
-NEW_ONLY += ("beam", "lfm3", "zaya", "step3p5")
+NEW_ONLY += ("beam", "lfm3", "zaya", "step3p5", *several.BY_LAYER_TYPE)
 NO_OLD = (*NEW_ONLY, "cohere2_moe", "mistral4")  # types that do not read it, or not all of it
 OWN_ROTARY = ("idefics", "recurrent_gemma")  # every attention module has a rotary module of its own
 QUERY_SCALED = ("ministral3", "mistral4")  # queries grow with the position
@@ -31,9 +32,15 @@ PER_TYPE = ("gemma3_text", "olmo3", "modernbert", "modernbert-decoder", "gemma3n
 FOLDERS = {"gemma3_text": "gemma3", "llama4_text": "llama4", "apertus1p5_text": "apertus1p5", "aria_text": "aria"}
 FOLDERS |= {"csm_depth_decoder_model": "csm", "emu3_text_model": "emu3", "granite4_vision_text": "granite4_vision"}
 FOLDERS |= {"granite_docling_text": "granite_docling", "sarvam_moe": "glm4_moe", "sarvam_mla": "deepseek_v3"}
-FOLDERS |= {"modernbert-decoder": "modernbert_decoder", "deepseek_ocr2_text": "deepseek_ocr2", "gemma3n_text": "gemma3n"}
+FOLDERS |= {
+    "modernbert-decoder": "modernbert_decoder",
+    "deepseek_ocr2_text": "deepseek_ocr2",
+    "deepseek_ocr2_encoder": "deepseek_ocr2",
+    "gemma3n_text": "gemma3n",
+}
+FOLDERS |= {"deepseek_ocr2_encoder": "deepseek_ocr2"}
 FOLDERS |= {"muse_glimmer_text": "muse_glimmer", "muse_spark_text": "muse_spark"}
-FOLDERS |= {name: name.removesuffix("_text") for name in MULTIMODAL}
+FOLDERS |= several.FOLDERS
 FOLDERS |= dict.fromkeys(("exaone", "internlm3", "iquestcoder"), "llama")
 FOLDERS |= {"mllama_text_model": "mllama", "unlimited_ocr_text": "unlimited_ocr"}
 FOLDERS |= {name: name.removesuffix("_text") for name in GEMMA4}
@@ -47,19 +54,23 @@ CLASSES |= {
     "mllama_text_model": "MllamaTextModel",
     "unlimited_ocr_text": "UnlimitedOcrTextModel",
     "diffusion_gemma_text": "DiffusionGemmaEncoderTextModel",
+    "deepseek_ocr2_encoder": "DeepseekOcr2VisionEncoder",
     "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "csm": "CsmBackboneModel",
     "granite4_vision_text": "Granite4VisionTextModel",
+    **several.CLASSES,
 }
 
 NAMES = {
     "llama4_text": "Llama4TextRotaryEmbedding",
+    "deepseek_ocr2_encoder": "DeepseekOcr2VisionRotaryEmbedding",
     "evolla": "EvollaRotaryEmbedding",
     "gptj": "GPTJRotaryEmbedding",
     "codegen": "CodeGenRotaryEmbedding",
+    **several.ROTARY,
 }
 SINUSOIDS = ("gptj", "codegen")  # modules that keep a table of sin beside cos
-PAIRED = ("cohere", "cohere2", "cohere2_moe", "glm4v_text")  # each cos is there twice in a row
+PAIRED = ("cohere", "cohere2", "cohere2_moe", *several.NEIGHBOURS_TURN)  # each cos is there twice in a row
 IN_HALVES = (
     "deepseek_v32",
     "glm_moe_dsa",
@@ -79,7 +90,15 @@ COMPLEX = ("llama4_text", "deepseek_v2")
 def config_of(values):
     """Give transformers' configuration; it changes what it is given, so it gets a copy."""
     settings = copy.deepcopy(values)
+    if values["model_type"] == "qwen3_omni_moe_code2wav":
+        return _code2wav()(**{key: value for key, value in settings.items() if key != "model_type"})
     return AutoConfig.for_model(settings.pop("model_type"), **settings)
+
+
+def _code2wav():
+    """Its configuration has no model type, so that it cannot be told from others."""
+    home = importlib.import_module("transformers.models.qwen3_omni_moe.configuration_qwen3_omni_moe")
+    return type("Code2Wav", (home.Qwen3OmniMoeCode2WavConfig,), {"model_type": "qwen3_omni_moe_code2wav"})
 
 
 def model_from(config, implementation):
@@ -126,7 +145,8 @@ def frequencies(module, model_type, label):
     """Give inverse frequencies and magnitude of a layer type."""
     if model_type in PER_TYPE:
         return getattr(module, f"{label}_inv_freq"), getattr(module, f"{label}_attention_scaling")
-    return -module.inv_freq if model_type in OTHER_WAY else module.inv_freq, module.attention_scaling
+    found = pair_by_pair(module.inv_freq, module, model_type)
+    return -found if model_type in OTHER_WAY else found, module.attention_scaling
 
 
 def cos_sin(module, model_type, positions, label):

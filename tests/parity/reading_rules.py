@@ -1,7 +1,7 @@
 """Scaling rules as configurations write them, in the new spelling and the old one."""
 
 from reading_models import LABELS, MODELS, PER_TYPE, QUERY_SCALED, SINUSOIDS
-from reading_multimodal import MULTIMODAL, sections_of
+from reading_multimodal import sections_of
 from reading_sizes import FULLY, LONGEST, TRAINED
 
 # Every base is unlike its type's default, so that a spelling that is not read shows.
@@ -39,6 +39,7 @@ LENGTHS = {"dbrx": "max_seq_len"}  # other spellings of the longest length
 # Types with a rule or two; a share of the head, unlike the default, where a share is declared, and how its key was spelled.
 FEWER = {"gptj": ("default",), "codegen": ("default",), "phi3": ("default", "longrope")}
 FEWER |= {"recurrent_gemma": ("default",), "phimoe": ("default",), "phi4_multimodal": ("default", "longrope")}
+FEWER |= {"ernie4_5_vl_moe_text": ("default",), "cosmos3_edge_text": ("default",)}
 PLAIN_ONLY = tuple(name for name, kinds in FEWER.items() if kinds == ("default",))
 SHARES = {"phi": 0.25, "phi3": 0.75, "gpt_neox": 0.5, "glm4": 0.25, "stablelm": 0.5}
 SHARES |= {
@@ -54,6 +55,7 @@ SHARES |= {
 SHARES |= {"zaya": 0.25, "minimax_m3_vl_text": 0.25, "step3p5": 0.25}
 SHARES |= {"phi4_multimodal": 0.75, "gpt_neox_japanese": 0.5}
 SHARES |= {"qwen3_5_text": 0.5, "qwen3_5_moe_text": 0.5, "glm4v_text": 0.5}
+SHARES |= {"qwen4_exp_text": 0.5, "glm_ocr_text": 0.5, "glm4v_moe_text": 0.25, "glm_image_text": 0.5, "neomme": 0.5}
 SHARES |= {"recurrent_gemma": 0.25, "minimax_m2": 0.25, "mimo_v2_flash": 0.25}
 SHARES |= {"glmasr_encoder": 0.25, "nemotron3_diarization_audio": 0.5}
 SHARES |= dict.fromkeys(("nemotron3_5_transcribe_asr_audio", "nemotron3_5_transcribe_word_timestamp"), 0.25)
@@ -95,8 +97,9 @@ def _filled(model_type, name):
     pairs = int(head * SHARES.get(model_type, 1.0)) // 2
     if "short_factor" in rule:
         rule |= {"short_factor": [1.0 + 0.01 * i for i in range(pairs)], "long_factor": [1.0 + 0.3 * i for i in range(pairs)]}
-    if model_type in MULTIMODAL:
-        rule["mrope_section"] = sections_of(model_type, head // 2 if rule["rope_type"] == "proportional" else pairs)
+    sections = sections_of(model_type, head // 2 if rule["rope_type"] == "proportional" else pairs)
+    if sections is not None:
+        rule["mrope_section"] = sections
     if model_type in QUERY_SCALED:
         rule |= {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": TRAINED}
     return rule

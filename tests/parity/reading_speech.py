@@ -1,6 +1,7 @@
 """Small configurations of models of speech and sound, and what each is fed in place of tokens: forty places, as the others have."""
 
 import torch
+from reading_multimodal import WITHOUT_TOKENS
 from reading_sizes import DECLARED, DIVIDED
 
 LENGTH = 40
@@ -84,7 +85,9 @@ def feed(config, tokens):
     drawn = torch.Generator().manual_seed(0)
     if kind == "glmasr_encoder":
         return (), {"input_features": torch.randn(1, config.num_mel_bins, 2 * LENGTH, generator=drawn)}
-    if kind in EMBEDDED:
+    if kind == "deepseek_ocr2_encoder":  # without patches its queries are a plain sequence
+        return (), {"inputs_embeds": torch.randn(1, LENGTH, width, generator=drawn), "num_patches": 0}
+    if kind in (*EMBEDDED, *WITHOUT_TOKENS):
         return (), {"inputs_embeds": torch.randn(1, LENGTH, width, generator=drawn)}
     if kind == "nemotron3_5_transcribe_word_timestamp":
         return (), {"inputs_embeds": torch.randn(1, LENGTH // 2, width, generator=drawn)}

@@ -12,8 +12,8 @@ import functools
 import pytest
 import torch
 from reading_models import COMPLEX, IN_HALVES, MODELS, QUERY_SCALED, SINUSOIDS, file_of, plan_of
+from reading_multimodal import other_sections, spread
 from reading_multimodal import ours as as_ours
-from reading_multimodal import spread
 from reading_rules import PLAIN_ONLY, new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
@@ -64,7 +64,8 @@ def pairs(x):
 def theirs(config, layer, kind, positions, dtype):
     """Queries and keys that the module hands on, at angles of 0 and at its own."""
     module, inputs = copy.deepcopy(layer.module).to(dtype), dict(layer.inputs)
-    inputs["hidden_states"] = inputs["hidden_states"].to(dtype)
+    for name in {"hidden_states", "value_embeds"} & set(inputs):
+        inputs[name] = None if inputs[name] is None else inputs[name].to(dtype)
     mask = torch.zeros(1, 1, LENGTH, LENGTH, dtype=dtype)
     inputs["attention_mask"] = {"causal": mask} if isinstance(inputs.get("attention_mask"), dict) else mask
     made = None if inputs["position_embeddings"] is None else angles(config, positions, kind, dtype)
@@ -151,14 +152,14 @@ def changed_slices(scheme):
 
 
 def changed_axes(scheme):
-    """The first pair of the second axis turns by the first one, and the axes in another order."""
+    """A pair of another axis turns by the first one, all of the second's do, and the axes stand in another order."""
+    other = {"sections": lambda scheme: scheme.sections[::-1]} if scheme.order == "contiguous" else {"order": "contiguous"}
+    return {"sections": other_sections}, {"sections": joined_sections, "order": "contiguous"}, other
+
+
+def joined_sections(scheme):
     first, second, *rest = scheme.sections
-    other = {"sections": scheme.sections[::-1]} if scheme.order == "contiguous" else {"order": "contiguous"}
-    return (
-        {"sections": (first + 1, second - 1, *rest)},
-        {"sections": (first + second, 0, *rest), "order": "contiguous"},
-        other,
-    )
+    return (first + second, 0, *rest)
 
 
 @pytest.mark.parametrize("model_type", ["llama", "olmo2", "gptj", "falcon", "codegen", "cohere", "cohere2", "modernbert"])
@@ -171,11 +172,16 @@ def test_the_other_arithmetic_shows_in_bfloat16(model_type):
 
 
 def with_scheme(plan, **changes):
+    """The plan with other settings in every scheme, some of which depend on the scheme."""
     layers = tuple(
-        layer if layer.scheme is None else dataclasses.replace(layer, scheme=dataclasses.replace(layer.scheme, **changes))
+        layer if layer.scheme is None else dataclasses.replace(layer, scheme=replaced(layer.scheme, changes))
         for layer in plan.layers
     )
     return dataclasses.replace(plan, stacks=(dataclasses.replace(plan.stack(), layers=layers),))
+
+
+def replaced(scheme, changes):
+    return dataclasses.replace(scheme, **{name: value(scheme) if callable(value) else value for name, value in changes.items()})
 
 
 @pytest.mark.parametrize(("beta", "length"), [(0.1, 16384), (0.1, 8), (0.37, 100)])

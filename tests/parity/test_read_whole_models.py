@@ -9,8 +9,9 @@ import dataclasses
 import pytest
 import torch
 from reading_models import IN_HALVES, MODELS, QUERY_SCALED, plan_of
+from reading_multimodal import spread
 from reading_rules import new_spelling, plain_spelling
-from reading_spy import LENGTH, listen, run, stillness
+from reading_spy import LENGTH, angles, listen, run, stillness
 
 from ordinate import attend
 
@@ -132,3 +133,21 @@ def test_the_comparison_can_fail(model_type):
             changed[index] = dataclasses.replace(changed[index], **changes)
             wrong = dataclasses.replace(plan, stacks=(dataclasses.replace(plan.stack(), layers=tuple(changed)),))
             assert (attention(wrong, index, *vectors) - layers[index].heard.out).abs().max() > SHOWS, changes
+
+
+@pytest.mark.parametrize("model_type", ["qwen2_vl_text", "qwen3_vl_text", "cohere_compass_text", "neomme"])
+def test_attention_at_coordinates(model_type, near):
+    """As the model attends to tokens of images: what turns is by coordinates, who is seen by the places in the sequence."""
+    values = plain_spelling(model_type, "default")
+    config, layers = run(values)
+    plan, places = plan_of(values), range(LENGTH)
+    coordinates = spread(PLACES, model_type)[-1]
+    built = plan.build()
+    for index, (planned, layer) in enumerate(zip(plan.layers, layers, strict=True)):
+        made = angles(config, coordinates, planned.kind, torch.float32)
+        expected = listen(layer.module, **{**layer.inputs, "position_embeddings": made}).out
+        q, k, v = at_angles_of_0(config, layer)
+        given = {"q_positions": coordinates[None], "k_positions": coordinates[None]}
+        found = built.attend(index, q, k, v, order=(places, places), **given)
+        near(f"{model_type}, layer {index}", found, expected, BOUND)
+        assert (built.attend(index, q, k, v, q_positions=places, k_positions=places) - expected).abs().max() > SHOWS

@@ -28,7 +28,7 @@ from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
 from ordinate.schemes.transformer_xl import TransformerXL
-from ordinate.visibility import DocumentIds, document_pair
+from ordinate.visibility import DocumentIds, Order, document_pair
 
 LONGEST = 2**40  # more chunks than a document has
 MODULES: dict[type, type[nn.Module]] = {
@@ -139,6 +139,7 @@ class BuiltStack(nn.Module):
         q_positions: Positions,
         k_positions: Positions,
         at: list[Any] | None = None,
+        order: Order | None = None,
         document_ids: DocumentIds | None = None,
         mask: torch.Tensor | None = None,
         extras: dict[str, torch.Tensor] | None = None,
@@ -156,6 +157,7 @@ class BuiltStack(nn.Module):
             q_positions: where the queries are.
             k_positions: where the keys are.
             at: from ``at``, to save work.
+            order: (q_order, k_order), places in the sequence; needed where tokens have several coordinates and order matters.
             document_ids: as in ``ordinate.attend``.
             mask: as in ``ordinate.attend``.
             extras: as in ``ordinate.attend``.
@@ -181,7 +183,7 @@ class BuiltStack(nn.Module):
         scheme = self.layers[layer]
         turned = scheme if plan.values_turn and isinstance(scheme, Rope) else None
         v = v if turned is None else turned.keys(v, k_positions)
-        parted = [self._part(plan, places, q.device) for places in (q_positions, k_positions)]
+        parted = [self._part(plan, places, q.device) for places in order or (q_positions, k_positions)]
         if parted[0] is not None and parted[1] is not None:
             q_ids, k_ids = parted[0], parted[1]
             documents = document_pair(document_ids, q, k)
@@ -208,6 +210,7 @@ class BuiltStack(nn.Module):
             q_positions=q_positions,
             k_positions=k_positions,
             at=layer_at,
+            order=order,
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,

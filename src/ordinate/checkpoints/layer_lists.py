@@ -71,7 +71,33 @@ def all_slide(*, window: int) -> Policy:
     return read
 
 
-def upper_layers_slide(*, window: int, border: int) -> Policy:
+def never_sliding(policy: Policy) -> Policy:
+    """Say that a window cannot be honoured: the model's code has no mask for layers that slide, and stops.
+
+    Args:
+        policy: which layers would slide.
+
+    Returns:
+        A policy.
+
+    Example:
+        >>> config = {"sliding_window": 4, "max_window_layers": 1}
+        >>> fields = Fields(config, source="mapping", model_type="qwen3_omni_moe_talker_code_predictor")
+        >>> layers = never_sliding(upper_layers_slide(window=None, border=28))(fields, 2)
+        >>> fields.faults[0][:34]
+        'sliding_window: cannot be honoured'
+    """
+
+    def read(fields: Fields, n_layers: int) -> Kinds:
+        layers = policy(fields, n_layers)
+        if any(layer.window is not None for layer in layers):
+            fields.fault("sliding_window", f"cannot be honoured: {fields.model_type} has no mask for layers that slide")
+        return layers
+
+    return read
+
+
+def upper_layers_slide(*, window: int | None, border: int) -> Policy:
     """Say that layers from ``max_window_layers`` on slide, unless ``layer_types`` lists them; no switch is asked (dots.llm1).
 
     Args:

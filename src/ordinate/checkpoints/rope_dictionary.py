@@ -44,7 +44,7 @@ class RopeKeys:
     Attributes:
         theta: spellings of the base beside the dictionary.
         local_theta: the same for sliding layers, where they have a base of their own.
-        base: default base.
+        base: default base; None if it must be declared.
         local_base: default base of sliding layers.
         per_type: whether the dictionary holds one for each layer type.
         absent: what stands in for a dictionary that is not there.
@@ -62,7 +62,7 @@ class RopeKeys:
         partial_count: whether the share may be declared as a number of entries, ``rotary_dim`` (MiniMax-M2).
         repeated_share: the share of the head that turns, where the type repeats it inside the dictionary: no other is allowed.
         sections: how pairs are shared out among coordinates; None if a token has one.
-        nested: whether the dictionary must be there, with a base for every layer type that turns (Cohere Compass).
+        only_by_type: whether rope_parameters, with a dictionary for each layer type, is the only spelling that is read.
         ntk_alpha: whether ``alpha`` beside the rule "dynamic" makes it NTK's, which depends on no length (HunYuan).
         theta_part: another dictionary that may have the base, beside this one (DBRX).
         labels: the layer types that the dictionary may be nested under.
@@ -72,7 +72,7 @@ class RopeKeys:
 
     theta: tuple[str, ...] = ("rope_theta",)
     local_theta: tuple[str, ...] = ()
-    base: float = 10000.0
+    base: float | None = 10000.0
     local_base: float | None = None
     per_type: bool = False
     absent: Mapping[str, Any] | None = None
@@ -95,7 +95,7 @@ class RopeKeys:
     passed_over: tuple[str, ...] = ()
     by_layer: Callable[[Fields, Sequence[str]], Mapping[str, Any]] | None = None
     sections: SectionKeys | None = None
-    nested: bool = False
+    only_by_type: bool = False
 
 
 def read_rope(
@@ -121,6 +121,8 @@ def read_rope(
         Linear(factor=4.0)
     """
     declared, name = _dictionary(fields)
+    if keys.base is None and not declared:
+        fields.fault(name, "needed, got nothing; one dictionary for each layer type")
     if not declared and keys.absent is not None:
         fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
         declared = {key: value for key, value in keys.absent.items() if not isinstance(value, Mapping) or key in turning}
@@ -128,6 +130,8 @@ def read_rope(
         declared = keys.by_layer(fields, turning)
     labels = list(dict.fromkeys([*turning, *(keys.labels[:2] if keys.per_type or not turning else ())]))
     nested = [key for key in declared if key.endswith("_attention") or key in keys.labels]
+    if nested and keys.only_by_type and name != DICTIONARIES[0]:
+        fields.fault(name, f"cannot be honoured: {fields.model_type} reads {DICTIONARIES[0]} alone")
     if nested:
         _refuse_beside(fields, {key: declared[key] for key in declared if key not in keys.passed_over}, nested, name)
         inner = fields.part(name, declared)
@@ -200,7 +204,8 @@ def _refuse_beside(fields: Fields, declared: Mapping[str, Any], nested: Sequence
 
 def _refuse_flat(fields: Fields, flat: Fields, keys: RopeKeys, labels: Sequence[str], name: str) -> None:
     """One dictionary cannot say what layer types with bases of their own need."""
-    if flat.values and name == DICTIONARIES[0] and len(labels) > 1 and keys.per_type:
+    read = name == DICTIONARIES[0] and len(labels) > 1 and keys.per_type
+    if flat.values and (read or keys.only_by_type):
         fields.fault(name, f"needed one dictionary for each layer type, {listed(labels)}, got a flat one")
 
 
@@ -218,6 +223,8 @@ def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_leng
     of_base, became = number(least=1.0), f"base{whom} {{}}"
     if part.has("rope_theta") or not spellings:
         base = part.take(("rope_theta",), of_base, became, default=default, also=also)
+    elif keys.base is None:
+        base = part.take(("rope_theta",), of_base, became, needed=not part.faults)
     else:
         part.used.add("rope_theta")
         base = fields.take(spellings, of_base, became, default=default, also=beside)

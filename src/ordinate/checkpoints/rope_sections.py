@@ -21,12 +21,14 @@ class SectionKeys:
         order: how they lie.
         axes: coordinates of a token.
         listed: the coordinate of each number of mrope_section; empty if they stand in order (ERNIE 4.5-VL: rows, columns, time).
+        cut: whether default sections that do not fit are cut, and the first axis has what is left (Qwen3-VL).
     """
 
     default: tuple[int, ...] = ()
     order: SectionOrder = "contiguous"
     axes: int = 3
     listed: tuple[int, ...] = ()
+    cut: bool = False
 
 
 def read_sections(part: Fields, keys: SectionKeys, *, pairs: int) -> tuple[int, ...]:
@@ -51,7 +53,7 @@ def read_sections(part: Fields, keys: SectionKeys, *, pairs: int) -> tuple[int, 
     if not keys.default:
         return _equal(part, keys, pairs)
     _check_turns(part, keys)
-    if keys.order == "interleaved" and not part.has("mrope_section"):
+    if keys.cut and not part.has("mrope_section"):
         default = list(_dealt(keys.default, pairs))
     else:
         default = [keys.default[axis] for axis in keys.listed or range(keys.axes)]

@@ -136,6 +136,7 @@ BESIDE = {
     "rotary_scaling_factor",
     "use_position_embeddings",
     "position_ids",
+    "position_id_per_seconds",
 }
 LOOKS_POSITIONAL = re.compile(r"rope|rotary|alibi|yarn|ntk_|sinusoid|rel_pos|relative_|position_|_position|pos_emb|sliding|theta")
 

@@ -62,16 +62,29 @@ _IN_ORDER: dict[str, str] = {
 }
 # These give a token of an image or video a time, a row and a column; the model's own code makes them.
 WITH_COORDINATES: dict[str, str] = {
+    "cohere_compass": "cohere_compass_text",
+    "cosmos3_edge": "cosmos3_edge_text",
     "cosmos3_omni": "qwen3_vl_text",
+    "ernie4_5_vl_moe": "ernie4_5_vl_moe_text",
     "glm46v": "glm4v_text",
     "glm4v": "glm4v_text",
+    "glm4v_moe": "glm4v_moe_text",
+    "glm_image": "glm_image_text",
+    "glm_ocr": "glm_ocr_text",
+    "hy_v4_vl": "hy_v4_vl_text",
+    "paddleocr_vl": "paddleocr_vl_text",
+    "qwen2_5_omni": "qwen2_5_omni_text",
+    "qwen2_5_omni_thinker": "qwen2_5_omni_text",
     "qwen2_5_vl": "qwen2_5_vl_text",
     "qwen2_vl": "qwen2_vl_text",
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen3_omni_moe": "qwen3_omni_moe_text",
+    "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "qwen3_vl": "qwen3_vl_text",
     "qwen3_vl_moe": "qwen3_vl_moe_text",
+    "qwen4_exp": "qwen4_exp_text",
 }
 WHOLES: dict[str, str] = {**_IN_ORDER, **WITH_COORDINATES}
 # Where the text model's configuration stands, if not under text_config.
-PLACES: dict[str, tuple[str, ...]] = {}
+PLACES: dict[str, tuple[str, ...]] = dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), ("thinker_config", "text_config"))

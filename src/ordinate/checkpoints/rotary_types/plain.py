@@ -53,6 +53,12 @@ PLAIN: dict[str, RotaryType] = {
     "bitnet": alike(2048, base=500000.0),
     "csm": alike(2048, base=500000.0),
     "csm_depth_decoder_model": alike(33, base=500000.0),
+    "deepseek_ocr2_encoder": RotaryType(
+        values={"use_sliding_window": (False,)},
+        idle=("sliding_window", "max_window_layers"),
+        defaults={"max_position_embeddings": 32768},
+        beside="the patches of an image, which come first, see each other both ways; the queries after them look back only",
+    ),
     "deepseek_ocr2_text": RotaryType(head="divided", defaults={"max_position_embeddings": 2048}),
     "diffllama": alike(2048),
     "emu3_text_model": alike(9216, base=1e6),
