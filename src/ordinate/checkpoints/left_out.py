@@ -12,9 +12,6 @@ OTHERWISE = "its attention is no softmax over all keys"
 HUNYUAN_VL = "the two entries of a pair turn by different coordinates of a token, which is no rotation"
 
 LEFT_OUT: dict[str, str] = {
-    "hunyuan_vl": HUNYUAN_VL,
-    "hunyuan_vl_text": HUNYUAN_VL,
-    "qwen2_5_omni_dit": "the first head of each layer turns and the others do not",
     "autoformer": "it attends to delays, by autocorrelation",
     "big_bird": "its attention sees blocks, some of them drawn at random",
     "bigbird_pegasus": "its attention sees blocks, some of them drawn at random",
@@ -25,6 +22,8 @@ LEFT_OUT: dict[str, str] = {
     "decision_transformer": "positions are time steps, which the caller gives",
     "esmfold2": "axes have pairs of unequal number and bases of their own, and atoms have coordinates in space",
     "fnet": "it mixes tokens by Fourier transforms and does not attend",
+    "hunyuan_vl": HUNYUAN_VL,
+    "hunyuan_vl_text": HUNYUAN_VL,
     "informer": "its attention leaves out queries that are nearly uniform",
     "layoutlm": BOXES,
     "layoutlmv2": BOXES,
@@ -43,6 +42,7 @@ LEFT_OUT: dict[str, str] = {
     "nystromformer": OTHERWISE,
     "pegasus_x": "its sinusoids are computed in the activations' dtype",
     "prophetnet": "its decoder predicts several tokens at once, each with a bias of its own",
+    "qwen2_5_omni_dit": "the first head of each layer turns and the others do not",
     "sew-d": "a convolution over the frames gives positions too",
     "speecht5": "what stands at the input depends on the part that is loaded, text or speech",
     "tapas": "cells of the table have rows of their own, and positions start again in each cell",
