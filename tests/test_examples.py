@@ -45,7 +45,7 @@ def test_convolutions_know_their_place_only_with_positions() -> None:
 def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     for block in blocks[:2]:
         exec(block, names)
     assert names["positions"].from_padding_mask(names["mask"]).tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
@@ -54,6 +54,15 @@ def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
              for p, r in ((slice(0, 3), range(3)), (slice(3, 5), range(2)))]  # fmt: skip
     assert torch.allclose(names["out"], torch.cat(alone, dim=2), atol=1e-6)
     exec(blocks[2], names)
+    assert names["where"].tolist() == [[[0] * 3, [1] * 3, [2, 2, 2], [2, 2, 3], [2, 3, 2], [2, 3, 3], [4] * 3]]
+    turned = names["text"].queries(names["x"], names["where"])
+    scores = turned @ names["text"].keys(names["x"], names["where"]).mT / 128**0.5
+    seen = scores.masked_fill(torch.ones(7, 7).triu(1).bool(), -torch.inf).softmax(-1)
+    assert torch.allclose(names["out"], seen @ names["x"], atol=1e-5)
+    exec(blocks[3], names)
+    assert torch.equal(names["logits"], names["llama"](torch.arange(9)[None]).logits)
+    exec(blocks[0], names)  # its q, k and v
+    exec(blocks[4], names)
     q, k, rope = names["q"], names["k"], names["model"].layers[15]
     assert (rope.base, rope.scaling.factor, rope.layout, len(names["at"])) == (500000.0, 32.0, "half", 16)
     turned = rope.queries(q, range(10)) @ rope.keys(k, range(10)).repeat_interleave(4, dim=1).mT / 8
@@ -62,7 +71,7 @@ def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     assert torch.allclose(names["out"], want, atol=1e-5)
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md"])
+@pytest.mark.parametrize("page", ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md", "docs/attach.md"])
 def test_links_of_the_pages_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):

@@ -20,7 +20,11 @@ WITHIN_AN_ULP = {FOLDERS.get(name, name) for name in COMPLEX}
 STILL = ("jamba", "nemotron_h")
 # Directories that are left out, by a model type that is refused with the reason.
 LEFT_OUT_AS = {name: name for name in ("esmfold2", "lightglue", "mistral_large4", "musicflamingo", "vjepa2")}
-LEFT_OUT_AS |= {"hunyuan_vl": "hunyuan_vl_text", "parakeet": "parakeet_encoder", "nemotron_asr_streaming": "nemotron_asr_streaming"}
+LEFT_OUT_AS |= {
+    "hunyuan_vl": "hunyuan_vl_text",
+    "parakeet": "parakeet_encoder",
+    "nemotron_asr_streaming": "nemotron_asr_streaming_encoder",
+}
 
 
 def of_text(model_type):

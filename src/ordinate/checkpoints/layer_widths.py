@@ -49,7 +49,8 @@ def _listed(fields: Fields, n_layers: int, usual: int | None) -> list[int | None
     if not isinstance(declared, Mapping):
         fields.fault(BY_LAYER, f"needed a dictionary, got {short(declared)}")
         return reach
-    numbers = {str(layer): layer for layer in range(n_layers)}
+    padding = len(str(n_layers - 1))  # transformers pads the numbers with zeros, so that they sort
+    numbers = {key: layer for layer in range(n_layers) for key in (str(layer), str(layer).zfill(padding))}
     for key, settings in declared.items():
         if key not in numbers or not isinstance(settings, Mapping) or set(settings) - {"sliding_window"}:
             fields.fault(BY_LAYER, f"needed sliding_window by the number of a layer, got {short({key: settings})}")
