@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ordinate.catalogue import Parts, applied_at, build, position_parameters, schemes_table
-from ordinate.schemes import AXES_SCHEMES, SCHEMES, Shaw, T5Bias
+from ordinate.schemes import AXES_SCHEMES, LARGE_SCHEMES, SCHEMES, Shaw, T5Bias
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.sites import Facts
 
@@ -24,19 +24,20 @@ BASE = {
     "rope": ("Rope", "queries and keys", 0),
     "axial_rope": ("AxialRope", "queries and keys", 0),
     "multimodal_rope": ("MultimodalRope", "queries and keys", 0),
+    "transformer_xl": ("TransformerXL", "scores", 768 * 770),
 }
-OTHER = {"learned": 20 * 48, "shaw": 33 * 12 * 2, "t5": 32 * 4, "deberta": 2 * 10 * 48}
+OTHER = {"transformer_xl": 48 * 50, "learned": 20 * 48, "shaw": 33 * 12 * 2, "t5": 32 * 4, "deberta": 2 * 10 * 48}
 SIZES = {"d_model": 48, "n_heads": 4, "max_length": 20}
 
 
 def test_table_for_bert_base() -> None:
     assert {row.name: (row.scheme, row.applied, row.count) for row in schemes_table()} == BASE
-    assert [row.name for row in schemes_table()] == [*SCHEMES, *AXES_SCHEMES]
+    assert [row.name for row in schemes_table()] == [*SCHEMES, *AXES_SCHEMES, *LARGE_SCHEMES]
 
 
 def test_counts_follow_the_sizes() -> None:
     counts = {row.name: row.count for row in schemes_table(**SIZES)}
-    assert counts == {name: OTHER.get(name, 0) for name in (*SCHEMES, *AXES_SCHEMES)}
+    assert counts == {name: OTHER.get(name, 0) for name in (*SCHEMES, *AXES_SCHEMES, *LARGE_SCHEMES)}
 
 
 class Attributes(Mapping[str, Any]):
@@ -79,9 +80,9 @@ def test_formulas_hold_in_other_settings() -> None:
         assert eval(formula, {"__builtins__": {}}, Attributes(parts)) == position_parameters(parts) == count
 
 
-@pytest.mark.parametrize("name", [*SCHEMES, *AXES_SCHEMES])
+@pytest.mark.parametrize("name", [*SCHEMES, *AXES_SCHEMES, *LARGE_SCHEMES])
 def test_every_class_says_its_facts(name: str) -> None:
-    kind = {**SCHEMES, **AXES_SCHEMES}[name]
+    kind = {**SCHEMES, **AXES_SCHEMES, **LARGE_SCHEMES}[name]
     (row,) = (row for row in schemes_table() if row.name == name)
     if kind is not None:
         # Its own, not those of a class that it derives from.
@@ -138,6 +139,6 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_site_of_every_class() -> None:
-    assert {name: applied_at(kind) for name, kind in {**SCHEMES, **AXES_SCHEMES}.items()} == {
+    assert {name: applied_at(kind) for name, kind in {**SCHEMES, **AXES_SCHEMES, **LARGE_SCHEMES}.items()} == {
         name: row[1] for name, row in BASE.items()
     }

@@ -71,7 +71,10 @@ def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     assert torch.allclose(names["out"], want, atol=1e-5)
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md", "docs/attach.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md", "docs/adding-a-model-type.md", "docs/attach.md"],
+)
 def test_links_of_the_pages_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):

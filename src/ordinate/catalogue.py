@@ -12,6 +12,7 @@ from ordinate.checks import whole_number
 from ordinate.schemes import AXES_SCHEMES, SCHEMES, ALiBi, Deberta, Learned, Rope, Shaw, Sinusoidal, T5Bias, require_name
 from ordinate.schemes.deberta_table import DebertaTable
 from ordinate.schemes.learned import Overflow
+from ordinate.schemes.transformer_xl import TransformerXL
 from ordinate.sites import Facts, InputScheme, QueryKeyScheme, ScoreScheme
 
 WIDEST, LONGEST, SHORTEST = 2**16, 2**17, 4
@@ -114,7 +115,8 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
         max_length: its training length.
 
     Returns:
-        One row a scheme; ``parameters`` is the formula, ``count`` the number at these sizes, of one table (a layer's for Shaw).
+        One row a scheme; ``parameters`` is the formula, ``count`` the number at these sizes, of one table (a layer's for Shaw and
+        Transformer-XL).
 
     Raises:
         ValueError: if sizes do not fit, or are beyond those of any model.
@@ -122,7 +124,7 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
     Example:
         >>> [(row.name, row.applied, row.count) for row in schemes_table() if row.count or row.name == "rope"]
         [('learned', 'input', 393216), ('shaw', 'scores', 4224), ('t5', 'scores', 384), ('deberta', 'scores', 393216),
-         ('rope', 'queries and keys', 0)]
+         ('rope', 'queries and keys', 0), ('transformer_xl', 'scores', 591360)]
     """
     whole_number("d_model", d_model, least=1, most=WIDEST)
     whole_number("max_length", max_length, least=SHORTEST, most=LONGEST)
@@ -137,6 +139,10 @@ def schemes_table(*, d_model: int = 768, n_heads: int = 12, max_length: int = 51
         rows.append(SchemeRow(name, title, applied_at(kind), facts.parameters, position_parameters(parts), *facts[1:]))
     for name, axial in AXES_SCHEMES.items():  # no table to count
         rows.append(SchemeRow(name, axial.__name__, applied_at(axial), axial.facts.parameters, 0, *axial.facts[1:]))
+    with torch.device("meta"):
+        large = TransformerXL(n_heads=n_heads, head_dim=d_model // n_heads, d_model=d_model, layout="sin_cos")
+    count = position_parameters(Parts(attention_scheme=large))
+    rows.append(SchemeRow("transformer_xl", "TransformerXL", "scores", large.facts.parameters, count, *large.facts[1:]))
     return rows
 
 
