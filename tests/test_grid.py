@@ -58,6 +58,9 @@ def test_other_resolutions_and_times():
     assert grid(1, 2, frames=2, times=(2, 1, 1))[0].tolist() == [[0, 0, 0], [0, 0, 1], [2, 0, 0], [2, 0, 1]]
     assert grid(1, 1, frame_times=[0.25, 4.0])[0].tolist() == [[0.25, 0, 0], [4.0, 0, 0]]
     assert grid(1, 1, frame_times=[0.25, 4.0]).dtype == torch.float64
+    assert grid(1, 1, frame_times=[0.25, 4.0], first=3)[0].tolist() == [[0.25, 3, 3], [4.0, 3, 3]]
+    assert grid(1, 1, frame_times=[0.25, 4.0], first=(10, 7, 9))[0].tolist() == [[10.25, 7, 9], [14.0, 7, 9]]
+    assert grid(1, 2, first=0.5)[0].tolist() == [[0.5, 0.5], [0.5, 1.5]]
     assert grid(1, 2, times=3).dtype == torch.int64
     assert grid(1, 2, dtype=torch.int32).dtype == torch.int32
 
@@ -74,6 +77,9 @@ def test_other_resolutions_and_times():
         ({"times": math.nan}, "times: needed a finite number"),
         ({"times": 0.5, "dtype": torch.int64}, "dtype: needed one of torch.float32, torch.float64, got torch.int64"),
         ({"dtype": torch.bfloat16}, "dtype: needed one of"),
+        ({"first": 2**40}, "first: needed numbers up to 2147483648, got"),
+        ({"first": None}, "first: needed a finite number, got NoneType None"),
+        ({"times": "2"}, "times: needed finite numbers"),
         ({"prefix": -1}, "prefix: needed a whole number >= 0, got -1"),
     ],
 )

@@ -142,6 +142,28 @@ def finite_numbers(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
+def whole_numbers(name: str, values: Any) -> tuple[int, ...]:
+    """Take a row of sizes.
+
+    Args:
+        name: what the caller calls it.
+        values: a list or tuple of whole numbers.
+
+    Returns:
+        Python ints.
+
+    Raises:
+        ValueError: if it is anything else.
+
+    Example:
+        >>> whole_numbers("sections", [16, 24, 24])
+        (16, 24, 24)
+    """
+    if not isinstance(values, (list, tuple)):
+        raise ValueError(f"{name}: needed whole numbers in one row, got {described(values)}")
+    return tuple(whole_number(name, value) for value in values)
+
+
 def described(value: object) -> str:
     """Say what came: dtype and shape of a tensor or array, type and text of anything else.
 

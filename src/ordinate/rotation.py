@@ -101,7 +101,7 @@ def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
 
 def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout, parts: int) -> torch.Tensor:
     if parts > 1:
-        x, cos, sin = (entries.reshape(*entries.shape[:-1], parts, -1) for entries in (x, cos, sin))
+        x, cos, sin = (entries.reshape(*entries.shape[:-1], parts, entries.shape[-1] // parts) for entries in (x, cos, sin))
         return _turn(x, cos, sin, layout, 1).flatten(-2)
     if layout == "half":
         first, second = x.chunk(2, dim=-1)

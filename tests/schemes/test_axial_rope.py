@@ -179,7 +179,10 @@ def test_positions_of_other_shapes_are_refused(places, said):
         ({"base": (1.0, 2.0), "spectrum": "shared"}, "base: needed one number with spectrum='shared'"),
         ({"axis_order": (0, 0)}, "axis_order: needed the numbers 0 to 1, each once"),
         ({"axes": 1}, "axes: needed a whole number >= 2, got 1"),
-        ({"axes": 5}, r"rotary_dim: needed a multiple of 10 \(2 x axes\) from 10 to 8, got 0"),
+        ({"axes": 5}, "axes: needed at most 4, a pair each of head_dim=8, got 5"),
+        ({"axes": 3, "rotary_dim": 8}, r"rotary_dim: needed a multiple of 6 \(2 x axes\) from 6 to 8, got 8"),
+        ({"axis_order": 5}, "axis_order: needed whole numbers in one row, got int 5"),
+        ({"axis_order": (1.0, 0)}, "axis_order: needed a whole number >= 0, got float 1.0"),
         ({"layout": "half_by_axis", "order": "alternating"}, "order: needed 'blocks' with layout='half_by_axis'"),
         ({"order": "mixed", "phases": "f32"}, "order: needed one of blocks, alternating, got 'mixed'; phases: needed one of"),
     ],
@@ -187,6 +190,13 @@ def test_positions_of_other_shapes_are_refused(places, said):
 def test_wrong_settings_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         AxialRope(**{"head_dim": 8, "layout": "half", **wrong})
+
+
+@each_setting
+@pytest.mark.parametrize("shape", [(1, 2, 0), (0, 2, 3), (2, 0, 3)])
+def test_nothing_to_turn(name, shape):
+    rope, x = AxialRope(head_dim=WIDTH, **SETTINGS[name]), torch.zeros(*shape, WIDTH)
+    assert rope.queries(x, torch.zeros(1, shape[2], rope.axes, dtype=torch.int64)).shape == x.shape
 
 
 @each_setting

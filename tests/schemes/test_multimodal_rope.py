@@ -157,6 +157,7 @@ def test_positions_of_other_shapes_are_refused(places, said):
         ({"sections": (2, 4, 2), "order": "interleaved"}, "sections: needed room for the turns of every axis"),
         ({"sections": (2, 2, 4), "order": "space_first"}, "sections: needed equal ones after the first"),
         ({"sections": (2.0, 3, 3)}, "sections: needed a whole number"),
+        ({"sections": 8}, "sections: needed whole numbers in one row, got int 8"),
         ({"order": "mixed"}, "order: needed one of contiguous, interleaved, space_first, got 'mixed'"),
         ({"rotary_dim": 15}, "rotary_dim: needed an even number"),
         ({"length": 5}, "length: needed a scaling rule beside it"),

@@ -135,9 +135,9 @@ def _counting(stack: StackPlan) -> str:
             return "a head's number is the position of all its queries and keys"
         case _ if stack.grid is not None:
             told = _arguments(stack.grid)
-            return (
-                f"rows and columns of patches{', a time' if stack.grid.frames else ''}{told and f' ({told})'}, plan.grid.positions"
-            )
+            time = ", a time" if stack.grid.frames else ""
+            told = f" ({told})" if told else ""
+            return f"rows and columns of patches{time}{told}, as plan.stack().grid.positions(height, width) gives them"
         case _:
             numbers = ", ".join(str(ids.first + step) for step in range(3))
             counted = f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"

@@ -83,7 +83,9 @@ def by_bases(policy: Policy, *, base: float, rests: Callable[[int, int], bool]) 
             bases = fields.take((key,), row_of(ordinary(least=0.0), length=length), "bases of the layers; 0: no rotation")
             others = {value for value in bases if value and value != _base(fields, base)}
             if others and len(fields.faults) == before:
-                fields.fault(key, f"cannot be honoured: needed 0 or the base {_base(fields, base)}, got {short(sorted(others))}")
+                fields.fault(
+                    key, f"cannot be honoured: needed 0 or the base {short(_base(fields, base))}, got {short(sorted(others))}"
+                )
             turns = turns if before or len(fields.faults) > before else [bool(value) for value in bases]
         return [replace(layer, turns=turn) for layer, turn in zip(layers, turns, strict=True)]
 

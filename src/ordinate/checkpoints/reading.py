@@ -21,8 +21,9 @@ from ordinate.checkpoints import (
 from ordinate.checkpoints.axial_models import read_axial
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.kinds import printable, short
+from ordinate.checkpoints.kinds import listed, printable, short
 from ordinate.checkpoints.left_out import LEFT_OUT
+from ordinate.checkpoints.parts import part_of, type_by
 from ordinate.checkpoints.plan import Entry, PositionPlan
 from ordinate.checkpoints.recording import check_causal, check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
@@ -44,7 +45,7 @@ MODELS_INSIDE = ("audio_encoder_config", "codec_config", "semantic_model_config"
 MODEL_TYPES = tuple(sorted({*ROTARY_TYPES, *OTHER_TYPES, *READERS, *STACKED, *WHOLES, *SAME}))
 
 
-def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] = ()) -> PositionPlan:
+def read(source: Any, *, model_type: str | None = None, part: str | None = None, ignore: Collection[str] = ()) -> PositionPlan:
     """Read what a checkpoint declares about positions, key by key; nothing is executed and no weight is loaded.
 
     Every position-related key is honoured, or refused with its name: sources that disagree, keys that this model type cannot
@@ -54,6 +55,7 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
     Args:
         source: a mapping, a path to config.json, to a GGUF file or to a folder with one of them, or a transformers configuration.
         model_type: in place of the configuration's own, for one that has none.
+        part: of a configuration of several models, "vision_config" say, in place of its text model.
         ignore: keys to pass over.
 
     Returns:
@@ -86,13 +88,16 @@ def read(source: Any, *, model_type: str | None = None, ignore: Collection[str] 
     """
     if isinstance(ignore, (str, bytes)) or not isinstance(ignore, Collection) or not all(isinstance(key, str) for key in ignore):
         raise ValueError(f"ignore: needed a list of keys, got {short(ignore)}")
-    plan = _plan(find_source(source), model_type, ignore)
+    found, own = find_source(source), None
+    if part is not None:
+        found, own = part_of(found, part, MODEL_TYPES)
+    plan = _plan(found, model_type or own, ignore, is_part=part is not None)
     for text in plan.warnings:
         warnings.warn(f"{plan.source}: {text}", stacklevel=2)
     return plan
 
 
-def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> PositionPlan:
+def _plan(source: Source, model_type: str | None, ignore: Collection[str], *, is_part: bool) -> PositionPlan:
     if source.gguf is not None:
         from ordinate.checkpoints.gguf_models import read_gguf
 
@@ -112,7 +117,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str]) -> Po
         model_type=inner_type,
         defaults=kind.defaults if kind is not None else {},
         prefix=prefix,
-        sizes_given=not prefix,
+        sizes_given=not prefix and not is_part,
     )
     fields.used.add("model_type")
     for key in ("text_config", "language_config"):
@@ -194,7 +199,7 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
     if model_type in ROTARY_TYPES:
         kind = ROTARY_TYPES[model_type]
         return lambda fields: (read_rotary(fields, kind),), kind
-    close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.8)
+    close = difflib.get_close_matches(model_type[:SHOWN], MODEL_TYPES, n=3, cutoff=0.84)
     # a longer or shorter name is another architecture more often than a slip
     near = [name for name in close if not (name.startswith(model_type) or model_type.startswith(name) or model_type.endswith(name))]
     if model_type in LEFT_OUT:
@@ -202,6 +207,9 @@ def _reader(declared: str, values: Mapping[str, Any], name: str) -> tuple[Reader
             f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed: {LEFT_OUT[model_type]}"
         )
     hint = f"did you mean {' or '.join(near)}? " if near else ""
+    inside = [key for key, value in values.items() if isinstance(value, Mapping) and value.get("model_type") in MODEL_TYPES]
+    if inside:
+        hint = f"of its parts {listed(inside)} can be read, say it with part=; "
     known = f"known are {len(MODEL_TYPES)} types, which `ordinate read --types` lists"
     raise ValueError(f"{name}: model_type {short(model_type)} is not in the table, and nothing is guessed; {hint}{known}")
 
@@ -223,4 +231,8 @@ def _note_other_parts(fields: Fields, values: Mapping[str, Any], name: str) -> N
     for key in BESIDE:
         if isinstance(values.get(key), Mapping):
             count = f"{len(values[key])} keys"
-            fields.entries.append(Entry(key=key, value=count, source=name, became="not read: the plan is of the text model"))
+            own = type_by(values, values[key], key, MODEL_TYPES) or values[key].get("model_type")
+            readable = own in MODEL_TYPES
+            how = f"; part={key!r} reads it" if readable else ""
+            became = f"not read: the plan is of the text model{how}"
+            fields.entries.append(Entry(key=key, value=count, source=name, became=became))

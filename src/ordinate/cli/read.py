@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import warnings
 from typing import Any
@@ -26,6 +27,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON; a stack's layers are numbers of its layer_plans")
     parser.add_argument("--types", action="store_true", help="print the model types that can be read")
     parser.add_argument("--model-type", metavar="TYPE", help="for a configuration without model_type, or with an unknown one")
+    parser.add_argument("--part", metavar="KEY", help="read a part of a configuration of several models: vision_config, say")
     parser.add_argument("--ignore", metavar="KEY", action="append", default=[], help="pass over a key; may be repeated")
     parser.set_defaults(run=run)
 
@@ -52,30 +54,36 @@ def run(options: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the plan keeps them, and explain() prints them
-            plan = checkpoints.read(options.path, model_type=options.model_type, ignore=options.ignore)
+            plan = checkpoints.read(options.path, model_type=options.model_type, part=options.part, ignore=options.ignore)
     except ValueError as fault:
         print(f"ordinate read: {_as_options(str(fault))}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"ordinate read: {printable(options.path)}: could not read ({error.strerror or error})", file=sys.stderr)
         return 2
-    print(json.dumps(as_values(plan), indent=1) if options.json else plan.explain())
+    print(json.dumps(as_values(plan), indent=1) if options.json else re.sub(r"part='([\w.]+)'", r"--part \1", plan.explain()))
     return 0
 
 
 def _as_options(message: str) -> str:
     """The library's hints in the words of the command line."""
-    for ours, option in (("say it with model_type=", "say it with --model-type"), ("pass it in ignore=", "pass it with --ignore")):
+    options = {"say it with model_type=": "say it with --model-type", "pass it in ignore=": "pass it with --ignore"}
+    for ours, option in {**options, "say it with part=": "say it with --part"}.items():
         message = message.replace(ours, option)
     return message
 
 
 def _types() -> list[str]:
-    from ordinate.checkpoints.reading import OTHER_TYPES, SAME
+    from ordinate.checkpoints.axial_types import AXIAL_TYPES
+    from ordinate.checkpoints.reading import ADDED, OTHER_TYPES, SAME
     from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+    from ordinate.checkpoints.stacked import READERS, STACKED
     from ordinate.checkpoints.wholes import WHOLES
 
-    rows: list[tuple[str, ...]] = [(name, "rope", kind.layout, kind.arithmetic) for name, kind in ROTARY_TYPES.items()]
-    rows += [(name, "tables or biases", "", "") for name in OTHER_TYPES]
-    rows += [(name, f"as {other}", "", "") for name, other in {**WHOLES, **SAME}.items()]
-    return aligned([("model type", "positions", "layout", "arithmetic"), *sorted(rows)])
+    rows: dict[str, tuple[str, ...]] = {name: (f"as {other}", "", "") for name, other in {**WHOLES, **SAME}.items()}
+    rows |= dict.fromkeys((*OTHER_TYPES, *READERS), ("rules of its own", "", ""))
+    rows |= dict.fromkeys(ADDED, ("tables or biases", "", ""))
+    rows |= {name: ("axial rope", kind.layout, kind.arithmetic) for name, kind in AXIAL_TYPES.items()}
+    rows |= dict.fromkeys(STACKED, ("several stacks", "", ""))
+    rows |= {name: ("rope", kind.layout, kind.arithmetic) for name, kind in ROTARY_TYPES.items()}
+    return aligned([("model type", "positions", "layout", "arithmetic"), *((name, *rows[name]) for name in sorted(rows))])

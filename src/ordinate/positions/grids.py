@@ -9,6 +9,8 @@ import torch
 from ordinate.checks import finite_number, finite_numbers, one_of, whole_number
 from ordinate.positions.datum import FRACTIONAL_DTYPES
 
+LARGEST = 2**31
+
 
 def grid(
     height: int,
@@ -19,7 +21,7 @@ def grid(
     merge: int = 1,
     prefix: int = 0,
     suffix: int = 0,
-    first: int | Sequence[int] = 0,
+    first: float | Sequence[float] = 0,
     centred: bool = False,
     times: float | Sequence[float] = 1,
     dtype: torch.dtype | None = None,
@@ -40,7 +42,8 @@ def grid(
         merge: side of the blocks that are joined; divides height and width.
         prefix: tokens before the patches.
         suffix: tokens after them.
-        first: the first row's and column's number, or one for each coordinate (1 for EfficientLoFTR and Llama 4's encoder).
+        first: the first row's and column's number, or one for each coordinate (1 for EfficientLoFTR and Llama 4's encoder); one
+            number leaves time stamps as they are.
         centred: the middles of the patches on a scale from -1 to 1, 2 (y + 0.5) / height - 1, in place of y (DINOv3).
         times: factor of the coordinates, or one for each (2 pi turns a centred grid into radians; a fraction stretches a grid to
             another resolution).
@@ -75,8 +78,9 @@ def grid(
     merge = whole_number("merge", merge, least=1)
     if height % merge or width % merge:
         raise ValueError(f"merge: needed a number that divides height and width, got {merge} for {height} x {width}")
-    starts = _one_each("first", [first] * len(sizes) if isinstance(first, int) else first, len(sizes))
-    factors = _one_each("times", [times] * len(sizes) if isinstance(times, (int, float)) else times, len(sizes))
+    starts, factors = _one_each("first", first, len(sizes)), _one_each("times", times, len(sizes))
+    if stamps is not None and not isinstance(first, Sequence):
+        starts[0] = 0.0  # one number is that of rows and columns; a time has one of its own
     if centred and any(starts):
         raise ValueError(f"first: needed 0 for a centred grid, whose coordinates are no numbers of patches, got {first}")
     whole = not centred and stamps is None and all(float(number).is_integer() for number in (*starts, *factors))
@@ -84,7 +88,7 @@ def grid(
     one_of("dtype", dtype, FRACTIONAL_DTYPES if not whole else (torch.int32, torch.int64, *FRACTIONAL_DTYPES))
     rows = [_axis(size, start, centred=centred, dtype=dtype, device=device) for size, start in zip(sizes, starts, strict=True)]
     if stamps is not None:
-        rows[0] = torch.tensor(stamps, dtype=dtype, device=device)
+        rows[0] = torch.tensor(stamps, dtype=dtype, device=device) + starts[0]
     rows = [row * (int(factor) if whole else factor) for row, factor in zip(rows, factors, strict=True)]
     coordinates = torch.stack(torch.meshgrid(*rows, indexing="ij"), dim=-1)
     patches = _in_blocks(coordinates, merge).reshape(1, -1, len(sizes))
@@ -93,11 +97,13 @@ def grid(
     return torch.cat((before, patches, after), dim=1)
 
 
-def _one_each(name: str, values: Sequence[float], axes: int) -> list[float]:
-    numbers = [finite_number(name, value) for value in values]
+def _one_each(name: str, given: float | Sequence[float], axes: int) -> list[float]:
+    numbers = finite_numbers(name, given) if isinstance(given, Sequence) else (finite_number(name, given),) * axes
     if len(numbers) != axes:
         raise ValueError(f"{name}: needed one number, or one for each of {axes} coordinates, got {len(numbers)}")
-    return numbers
+    if any(abs(number) > LARGEST for number in numbers):
+        raise ValueError(f"{name}: needed numbers up to {LARGEST}, got {given}")
+    return list(numbers)
 
 
 def _axis(size: int, start: float, *, centred: bool, dtype: torch.dtype, device: torch.device | str | None) -> torch.Tensor:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ordinate.arguments import fixed
-from ordinate.checks import whole_number
+from ordinate.checks import whole_number, whole_numbers
 from ordinate.phases import Frequencies, Phases, float32_from_base, from_base, from_values, gathered
 from ordinate.rotation import Arithmetic, Layout
 from ordinate.schemes.rope_settings import base_faults
@@ -97,8 +97,10 @@ class AxialRope(RotaryScheme):
     ) -> None:
         super().__init__()
         head_dim, axes = whole_number("head_dim", head_dim, least=1), whole_number("axes", axes, least=2)
+        if axes > head_dim // 2:
+            raise ValueError(f"axes: needed at most {head_dim // 2}, a pair each of head_dim={head_dim}, got {axes}")
         width = head_dim // (2 * axes) * (2 * axes) if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
-        turns = tuple(range(axes)) if axis_order is None else tuple(axis_order)
+        turns = tuple(range(axes)) if axis_order is None else whole_numbers("axis_order", axis_order)
         bases = tuple(base) if isinstance(base, Sequence) else (base,) * axes
         faults = choice_faults(layout=(layout, AxialLayout), order=(order, AxialOrder), spectrum=(spectrum, Spectrum))
         faults += choice_faults(phases=(phases, Phases), arithmetic=(arithmetic, Arithmetic))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ordinate.arguments import fixed
-from ordinate.checks import whole_number
+from ordinate.checks import whole_number, whole_numbers
 from ordinate.phases import Phases
 from ordinate.rotation import Arithmetic, Layout
 from ordinate.scaling.rule import Rule
@@ -100,7 +100,7 @@ class MultimodalRope(RotaryScheme):
         head_dim = whole_number("head_dim", head_dim, least=1)
         rotary_start = whole_number("rotary_start", rotary_start)
         width = head_dim - rotary_start if rotary_dim is None else whole_number("rotary_dim", rotary_dim)
-        shares = tuple(whole_number("sections", share) for share in sections)
+        shares = whole_numbers("sections", sections)
         faults = (
             width_faults(head_dim, width, rotary_start, None) + base_faults("base", base) + scaling_faults(scaling, length, None)
         )
