@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from ordinate.attaching.angles import Angles, wheel_of
-from ordinate.schemes.rope import Rope
+from ordinate.attaching.angles import Angles, Scheme, wheel_of
 
 OnSwitch = Literal["returned", "pin", "error"]
 CACHE_NAMES = ("cache", "past_key_values", "layer_past")  # what models call a cache of keys
@@ -145,7 +144,7 @@ class Lengths:
         return torch.cat(cos), torch.cat(sin)
 
 
-def _settled(rope: Rope, length: int) -> int:
+def _settled(rope: Scheme, length: int) -> int:
     """One length for all that have the same frequencies, where that is known."""
     original = getattr(rope.scaling, "original_length", None)
     if rope.scaling is None or not rope.scaling.needs_length or (original is not None and length <= original):
