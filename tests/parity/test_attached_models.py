@@ -45,8 +45,11 @@ def in_dtype(model, dtype):
     return again
 
 
+OWN_INPUTS = (*SPEECH, *ONE_AXIS, "deepseek_ocr2_encoder")  # take no tokens, or no positions
+
+
 def outputs(model, places):
-    if model.config.model_type in (*SPEECH, *ONE_AXIS):
+    if model.config.model_type in OWN_INPUTS:
         return sounds(model)
     tokens = TOKENS.expand(len(places), -1)
     tokens = tokens[..., None] if model.config.model_type == "csm" else tokens
@@ -56,7 +59,7 @@ def outputs(model, places):
 
 
 def sounds(model):
-    """What a model of sounds makes of its own sort of input, at its own positions."""
+    """What a model of sounds or images makes of its own sort of input, at its own positions."""
     dtype = next(model.parameters()).dtype
     given, named = feed(model.config, TOKENS)
     given = [part.to(dtype) if part.is_floating_point() else part for part in given]
@@ -111,7 +114,7 @@ def test_the_same_bits(model_type, dtype, attention, monkeypatch):
 
 # Their configurations keep a rope_theta of their own beside the one in rope_parameters, and read refuses the two.
 TWO_BASES = ("bailing_hybrid", "cohere2_moe")
-OWN_PLACES = ("csm_depth_decoder_model", *SPEECH, *ONE_AXIS)  # take no positions here
+OWN_PLACES = ("csm_depth_decoder_model", *OWN_INPUTS)  # take no positions here
 RULED = [name for name in MODELS if name not in (*SINUSOIDS, *PLAIN_ONLY, *REFUSED, *TWO_BASES, *AXES)]
 RULES = {**dict.fromkeys(("phi3", "phi4_multimodal"), "longrope, attention factor"), "ministral3": "yarn, mscales"}
 

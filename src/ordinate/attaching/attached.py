@@ -16,7 +16,7 @@ from ordinate.attaching.caches import CachedTurning, faults_of_raw_keys
 from ordinate.attaching.classes import AttachedModule, attach_module, detach_module
 from ordinate.attaching.finding import Found, find
 from ordinate.attaching.functions import rebound
-from ordinate.attaching.lengths import Lengths, OnSwitch, unwatch, watch
+from ordinate.attaching.lengths import GIVEN_ALL_PLACES, Lengths, OnSwitch, unwatch, watch
 from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
 from ordinate.checkpoints.reading import read
 from ordinate.phases import Phases
@@ -105,11 +105,8 @@ def attach(
     if found is not None and len(set(schemes.values())) > 1 and not found.by_type:
         more = ["needed rotary modules that take a layer_type, since rotations differ by layer type, got others"]
     by_length = any(scheme.scaling is not None and scheme.scaling.needs_length for scheme in schemes.values())
-    if by_length and plan.position_ids.axes != 1:
-        more.append(
-            f"scaling: needed a rule that depends on no length, since a row's length is not told by coordinates, "
-            f"got one that does, of tokens with {plan.position_ids.axes} coordinates"
-        )
+    if by_length and plan.model_type in GIVEN_ALL_PLACES:
+        more.append("scaling: needed a rule that depends on no length, since angles of cached tokens are made anew at every step")
     if found is not None and by_length and on_switch == "returned":
         more += faults_of_raw_keys(found, plan.model_type, _turn(found, schemes))
     if faults or more or found is None:
