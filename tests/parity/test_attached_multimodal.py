@@ -4,13 +4,17 @@ import itertools
 
 import pytest
 import torch
-from reading_models import config_of, model_from
+from reading_models import MODELS, config_of, model_from
 from reading_multimodal import AXES, BY_LAYER_TYPE, WITHOUT_TOKENS
 from reading_rules import PLAIN_ONLY, new_spelling
 from reading_spy import TOKENS, lively
 from test_attached_models import PLACES, forbid, in_dtype, model_of
+from test_read_multimodal import quietly, whole_of
+from transformers import AutoModel, Qwen2_5OmniForConditionalGeneration
 
 import ordinate
+from ordinate.attaching.classes import AttachedModule
+from ordinate.checkpoints.wholes import WITH_COORDINATES
 from ordinate.scaling import Linear
 
 ROWS, LENGTH = PLACES.shape
@@ -78,6 +82,34 @@ def test_every_axis_and_frequency_shows(model_type):
         assert (output(model, places) - before).abs().max() > 0.001
 
 
+# What indexers turn shows where they pass keys over.
+FEW_KEYS = {"qwen4_exp_text": {"indexer_budget": 8}, "hy_v4_vl_text": {"index_topk": 8}}
+
+
+def at_angles_of_0(_module, given, named):
+    def still(part):
+        return (torch.ones_like(part[0]), torch.zeros_like(part[1])) if isinstance(part, tuple) else part
+
+    return tuple(map(still, given)), {name: still(part) for name, part in named.items()}
+
+
+@pytest.mark.parametrize("model_type", FEW_KEYS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_indexers_choose_the_same_keys(model_type, dtype, monkeypatch):
+    values = {"model_type": model_type, **MODELS[model_type], **FEW_KEYS[model_type]}
+    model = in_dtype(lively(model_from(config_of(values), "eager")), dtype)
+    before = outputs(model, model_type)
+    with ordinate.attach(model):
+        forbid(monkeypatch, model_type)
+        during = outputs(model, model_type)
+        monkeypatch.undo()
+    assert all(torch.equal(before[name], during[name]) for name in before)
+    for module in model.modules():
+        if type(module).__name__.endswith("Indexer"):
+            module.register_forward_pre_hook(at_angles_of_0, with_kwargs=True)
+    assert not torch.equal(output(model, coordinates(model_type)), before["coordinates"])
+
+
 @pytest.mark.parametrize("model_type", [name for name in AXES if name not in PLAIN_ONLY])
 def test_the_same_bits_under_a_rule(model_type, monkeypatch):
     """Sections unlike the defaults, and a rule that changes frequencies and has a magnitude."""
@@ -106,3 +138,24 @@ def test_a_rule_in_place_of_the_models_own(model_type):
         ours = output(plain, places)
     assert torch.equal(ours, output(scaled, places))
     assert not torch.equal(ours, before)
+
+
+# Qwen3-Omni's talker stops with an error: its configuration has no size that its code reads.
+WHOLES = [name for name in WITH_COORDINATES if name != "qwen3_omni_moe"]
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_wholes_by_their_text_part(whole):
+    """Encoders of images and sounds keep their own rotation, and so does a second model that speaks."""
+    config = config_of(whole_of(whole))
+    make = Qwen2_5OmniForConditionalGeneration if whole == "qwen2_5_omni" else AutoModel.from_config
+    with torch.device("meta"):
+        model = make(config)
+    turning = sum(layer.scheme is not None for layer in quietly(config).layers)
+    text = "thinker.model.language_model." if whole == "qwen2_5_omni" else "language_model."
+    with ordinate.attach(model):
+        attached = [name for name, module in model.named_modules() if isinstance(module, AttachedModule)]
+    assert f"{text}rotary_emb" in attached
+    assert all(name.startswith(text) for name in attached)
+    layers = {name.removeprefix(text).split(".")[1] for name in attached if name.startswith(f"{text}layers.")}
+    assert len(layers) == turning

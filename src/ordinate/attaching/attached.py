@@ -62,7 +62,8 @@ def attach(
     """Put ordinate's rotation into a model of transformers that is already running, in place of its own.
 
     The model's configuration is read as by ``checkpoints.read``. Its rotary modules and the functions by which its attention turns
-    are replaced in this model alone; nothing is changed if something stands against it.
+    are replaced in this model alone; nothing is changed if something stands against it. Encoders of images or
+    sounds beside a text model keep their own.
 
     Args:
         model: of transformers, or one that holds such a model and its ``config``.
