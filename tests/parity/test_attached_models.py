@@ -8,7 +8,7 @@ import types
 import pytest
 import torch
 from reading_models import BESIDE, COMPLEX, MODELS, OWN_ROTARY, SINUSOIDS, config_of, file_of, model_from
-from reading_multimodal import MULTIMODAL
+from reading_multimodal import AXES, ONE_AXIS
 from reading_rules import PLAIN_ONLY, new_spelling
 from reading_sizes import FULLY
 from reading_speech import SPEECH, feed
@@ -24,9 +24,8 @@ PLACES = torch.stack([torch.randperm(1000, generator=torch.Generator().manual_se
 NEAR = {torch.float32: 3e-5, torch.bfloat16: 0.1}
 
 
-# Types of MODELS that cannot be attached to, and why.
+# Types of MODELS that cannot be attached to, and why; test_attached_multimodal holds those whose tokens have several coordinates.
 REFUSED = {
-    **dict.fromkeys(MULTIMODAL, "needed positions of one axis, got .* with 3"),
     **dict.fromkeys(BESIDE, "needed a model with one stack of layers, got .* with 2"),
     **dict.fromkeys((*OWN_ROTARY, "kyutai_speech_to_text"), "needed one module with rotary modules in a model of type .*, found"),
 }
@@ -46,8 +45,11 @@ def in_dtype(model, dtype):
     return again
 
 
+OWN_INPUTS = (*SPEECH, *ONE_AXIS, "deepseek_ocr2_encoder")  # take no tokens, or no positions
+
+
 def outputs(model, places):
-    if model.config.model_type in SPEECH:
+    if model.config.model_type in OWN_INPUTS:
         return sounds(model)
     tokens = TOKENS.expand(len(places), -1)
     tokens = tokens[..., None] if model.config.model_type == "csm" else tokens
@@ -57,7 +59,7 @@ def outputs(model, places):
 
 
 def sounds(model):
-    """What a model of sounds makes of its own sort of input, at its own positions."""
+    """What a model of sounds or images makes of its own sort of input, at its own positions."""
     dtype = next(model.parameters()).dtype
     given, named = feed(model.config, TOKENS)
     given = [part.to(dtype) if part.is_floating_point() else part for part in given]
@@ -88,7 +90,7 @@ CASES = [
     (model_type, dtype, attention)
     for model_type in MODELS
     for dtype, attention in itertools.product((torch.float32, torch.bfloat16), ("eager", "sdpa"))
-    if model_type not in REFUSED
+    if model_type not in (*REFUSED, *AXES)
     and (attention == "eager" or model_type not in EAGER_ONLY)
     and (model_type in FULLY or (dtype == torch.float32) == (attention == "eager") or model_type in EAGER_ONLY)
 ]
@@ -112,8 +114,8 @@ def test_the_same_bits(model_type, dtype, attention, monkeypatch):
 
 # Their configurations keep a rope_theta of their own beside the one in rope_parameters, and read refuses the two.
 TWO_BASES = ("bailing_hybrid", "cohere2_moe")
-OWN_PLACES = ("csm_depth_decoder_model", *SPEECH)  # take no positions here
-RULED = [name for name in MODELS if name not in (*SINUSOIDS, *PLAIN_ONLY, *REFUSED, *TWO_BASES)]
+OWN_PLACES = ("csm_depth_decoder_model", *OWN_INPUTS)  # take no positions here
+RULED = [name for name in MODELS if name not in (*SINUSOIDS, *PLAIN_ONLY, *REFUSED, *TWO_BASES, *AXES)]
 RULES = {**dict.fromkeys(("phi3", "phi4_multimodal"), "longrope, attention factor"), "ministral3": "yarn, mscales"}
 
 
@@ -134,7 +136,7 @@ def test_the_same_bits_under_a_rule(model_type, monkeypatch):
     assert model_type in OWN_PLACES or (before - plain).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("model_type", [name for name in MODELS if name not in (*REFUSED, "mistral4")])
+@pytest.mark.parametrize("model_type", [name for name in MODELS if name not in (*REFUSED, *AXES, "mistral4")])
 def test_another_base_shows(model_type):
     """The comparison can fail: frequencies a little smaller change the outputs."""
     model = model_of(model_type, "eager")
@@ -166,10 +168,9 @@ NO_ROTATION = "needed layers that turn queries and keys, found no scheme"
 TWO_STACKS = "needed a model with one stack of layers, got {} with 2"
 OTHERS = {
     **dict.fromkeys(("bert", "deberta", "deberta-v2", "gpt2", "opt", "roberta"), NO_ROTATION),
-    **dict.fromkeys(("bloom", "mpt"), "by one position, got alibi"),
+    **dict.fromkeys(("bloom", "mpt"), "by one position or M-RoPE's coordinates, got alibi"),
     **dict.fromkeys(("bart", "t5", "umt5", "whisper", "t5gemma"), TWO_STACKS),
-    **dict.fromkeys(("pixtral", "dinov3_vit"), "needed positions of one axis, got {} with 2"),
-    "qwen2_vl": "needed positions of one axis, got qwen2_vl_text with 3",
+    **dict.fromkeys(("pixtral", "dinov3_vit"), "by one position or M-RoPE's coordinates, got axial_rope"),
     **dict.fromkeys(("roformer", "clip", "mamba"), "is not in the table"),
 }
 

@@ -28,7 +28,7 @@ FORMS: dict[tuple[str, ...], Form] = {
 # Where complex factors are meant for, which their apply functions' arguments do not say.
 COMPLEX_SEQUENCE_DIM = {"llama4_text": -3, "deepseek_v2": -2}
 INTO_HALVES = "apply_rotary_pos_emb_interleave"  # takes neighbours and gives halves
-SEQUENCE_DIMS = {1: -2, 2: -3}  # by unsqueeze_dim
+SEQUENCE_DIMS = {-3: -2, -2: -3}  # where tokens are, by where heads are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +91,25 @@ def stand_in(name: str, function: FunctionType, turn: Turn, *, complex_dim: int 
         >>> stand_in("apply_rotary_pos_emb", apply_rotary_pos_emb, turn, complex_dim=None)(x, x, *quarter)[0]
         tensor([[[[-3., -4.,  1.,  2.]]]])
     """
-    names = tuple(inspect.signature(function).parameters)
+    arguments = inspect.signature(function).parameters
+    names = tuple(arguments)
 
     def pair(
         q: torch.Tensor, k: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, unsqueeze_dim: int = 1
     ) -> tuple[torch.Tensor, ...]:
-        place = SEQUENCE_DIMS[unsqueeze_dim]
+        place = _sequence_dim(cos, unsqueeze_dim)
         return turn(q, cos, sin, place), turn(k, cos, sin, place) if keys else k
+
+    def pair_or_alone(
+        q: torch.Tensor,
+        k: torch.Tensor | None = None,
+        cos: torch.Tensor | None = None,
+        sin: torch.Tensor | None = None,
+        unsqueeze_dim: int = 1,
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        assert cos is not None
+        assert sin is not None
+        return alone(q, cos, sin, unsqueeze_dim) if k is None else pair(q, k, cos, sin, unsqueeze_dim)
 
     def neighbours_to_halves(
         q: torch.Tensor,
@@ -110,7 +122,7 @@ def stand_in(name: str, function: FunctionType, turn: Turn, *, complex_dim: int 
         return pair(_halves(q), _halves(k), cos, sin, unsqueeze_dim)
 
     def alone(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, unsqueeze_dim: int = 1) -> torch.Tensor:
-        return turn(x, cos, sin, SEQUENCE_DIMS[unsqueeze_dim])
+        return turn(x, cos, sin, _sequence_dim(cos, unsqueeze_dim))
 
     def alone_after_sin(tensor: torch.Tensor, sin: torch.Tensor, cos: torch.Tensor) -> torch.Tensor:
         return turn(tensor, cos, sin, -3)
@@ -122,8 +134,15 @@ def stand_in(name: str, function: FunctionType, turn: Turn, *, complex_dim: int 
 
     if name == INTO_HALVES:
         return neighbours_to_halves
+    if names[1] == "k" and arguments["k"].default is None:
+        return pair_or_alone
     by_first: dict[str, Function] = {"q": pair, "x": alone, "tensor": alone_after_sin, "xq": complex_pair}
     return by_first[names[0]]
+
+
+def _sequence_dim(cos: torch.Tensor, unsqueeze_dim: int) -> int:
+    """Where tokens are in vectors that cos [B, T, n] or [T, n] fits once it has a dim for heads."""
+    return SEQUENCE_DIMS[unsqueeze_dim - cos.ndim - 1]
 
 
 def _halves(x: torch.Tensor) -> torch.Tensor:

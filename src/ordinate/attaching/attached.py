@@ -10,14 +10,14 @@ from typing import Any, Self, get_args
 
 from torch import nn
 
-from ordinate.attaching.angles import Angles, rope_of
+from ordinate.attaching.angles import Angles, Plan, rope_of
 from ordinate.attaching.applying import COMPLEX_SEQUENCE_DIM, INTO_HALVES, Turn, stand_in
 from ordinate.attaching.caches import CachedTurning, faults_of_raw_keys
 from ordinate.attaching.classes import AttachedModule, attach_module, detach_module
 from ordinate.attaching.finding import Found, find
 from ordinate.attaching.functions import rebound
-from ordinate.attaching.lengths import Lengths, OnSwitch, unwatch, watch
-from ordinate.checkpoints.plan import LayerPlan, PositionPlan, RopePlan, StackPlan
+from ordinate.attaching.lengths import GIVEN_ALL_PLACES, Lengths, OnSwitch, unwatch, watch
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
 from ordinate.checkpoints.reading import read
 from ordinate.phases import Phases
 from ordinate.scaling.rule import Rule
@@ -62,7 +62,8 @@ def attach(
     """Put ordinate's rotation into a model of transformers that is already running, in place of its own.
 
     The model's configuration is read as by ``checkpoints.read``. Its rotary modules and the functions by which its attention turns
-    are replaced in this model alone; nothing is changed if something stands against it.
+    are replaced in this model alone; nothing is changed if something stands against it. Encoders of images or
+    sounds beside a text model keep their own.
 
     Args:
         model: of transformers, or one that holds such a model and its ``config``.
@@ -100,13 +101,13 @@ def attach(
     plan = _read(model)
     if len(plan.stacks) != 1:
         raise ValueError(f"attach: needed a model with one stack of layers, got {plan.model_type} with {len(plan.stacks)}")
-    if plan.position_ids.axes != 1:
-        raise ValueError(f"attach: needed positions of one axis, got {plan.model_type} with {plan.position_ids.axes}")
     schemes, faults = _schemes(plan.stack(), scaling)
     found, more = find(model, plan.model_type, plan.stack()) if schemes else (None, [])
     if found is not None and len(set(schemes.values())) > 1 and not found.by_type:
         more = ["needed rotary modules that take a layer_type, since rotations differ by layer type, got others"]
     by_length = any(scheme.scaling is not None and scheme.scaling.needs_length for scheme in schemes.values())
+    if by_length and plan.model_type in GIVEN_ALL_PLACES:
+        more.append("scaling: needed a rule that depends on no length, since angles of cached tokens are made anew at every step")
     if found is not None and by_length and on_switch == "returned":
         more += faults_of_raw_keys(found, plan.model_type, _turn(found, schemes))
     if faults or more or found is None:
@@ -154,15 +155,15 @@ def _read(model: nn.Module) -> PositionPlan:
             raise ValueError(f"attach: {error}") from None
 
 
-def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, RopePlan], list[str]]:
+def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, Plan], list[str]]:
     """The plan's rotations by layer type, with the new rule where far tokens are seen; and what is wrong with them."""
-    turning = [layer for layer in stack.layers if isinstance(layer.scheme, RopePlan)]
+    turning = [layer for layer in stack.layers if isinstance(layer.scheme, Plan)]
     schemes: dict[str, Any] = {layer.kind: layer.scheme for layer in turning}
-    others = {layer.scheme.scheme for layer in stack.layers if layer.scheme is not None} - {RopePlan.scheme}
+    others = {layer.scheme.scheme for layer in stack.layers if layer.scheme is not None and not isinstance(layer.scheme, Plan)}
     if schemes and (others or any(layer.heads_joined for layer in turning)):
         return {}, [f"needed one rotation a head in all layers, got {' and '.join(others) or 'heads that turn together'}, too"]
     if others:
-        return {}, [f"needed layers that turn queries and keys by one position, got {' and '.join(others)}"]
+        return {}, [f"needed layers that turn queries and keys by one position or M-RoPE's coordinates, got {' and '.join(others)}"]
     if not schemes:
         return {}, ["needed layers that turn queries and keys, found no scheme in them"]
     faults = [
@@ -180,13 +181,15 @@ def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, RopePlan
         except ValueError as error:
             faults.append(f"scaling: {error}")
     # where the pairs begin a head, its width does not matter
-    same = {(one.layout, one.arithmetic, one.rotary_start, one.rotary_start and one.head_dim) for one in schemes.values()}
+    same = {
+        (one.scheme, one.layout, one.arithmetic, one.rotary_start, one.rotary_start and one.head_dim) for one in schemes.values()
+    }
     if len(same) != 1:
-        faults.append("needed one layout, arithmetic and first entry for all layers, found several")
+        faults.append("needed one sort of rotation, layout, arithmetic and first entry for all layers, found several")
     return schemes, list(dict.fromkeys(faults))
 
 
-def _turn(found: Found, schemes: dict[str, RopePlan]) -> Turn:
+def _turn(found: Found, schemes: dict[str, Plan]) -> Turn:
     """How the model turns; where neighbours go through a function that gives halves, the other function takes halves."""
     scheme = next(iter(schemes.values()))
     half = any(INTO_HALVES in names for _, names in found.attentions)
@@ -194,7 +197,7 @@ def _turn(found: Found, schemes: dict[str, RopePlan]) -> Turn:
     return Turn(layout=layout, arithmetic=scheme.arithmetic, head_dim=scheme.head_dim, start=scheme.rotary_start)
 
 
-def _put_in(found: Found, plan: PositionPlan, schemes: dict[str, RopePlan], phases: Phases, on_switch: OnSwitch | None) -> None:
+def _put_in(found: Found, plan: PositionPlan, schemes: dict[str, Plan], phases: Phases, on_switch: OnSwitch | None) -> None:
     """Change the modules; on_switch is None where no rule needs a length."""
     turn, made = _turn(found, schemes), {scheme: rope_of(scheme) for scheme in schemes.values()}
     ropes = {kind: made[scheme] for kind, scheme in schemes.items()}

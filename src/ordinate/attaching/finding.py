@@ -9,10 +9,11 @@ from types import FunctionType
 
 from torch import nn
 
+from ordinate.attaching.angles import Plan
 from ordinate.attaching.applying import COMPLEX_SEQUENCE_DIM, FORMS, Form, form_of
 from ordinate.attaching.classes import AttachedModule
 from ordinate.attaching.functions import innermost, named_functions
-from ordinate.checkpoints.plan import RopePlan, StackPlan
+from ordinate.checkpoints.plan import StackPlan
 
 ROTARY_CLASS = "RotaryEmbedding"
 TURNS = re.compile(r"rot|rope", re.IGNORECASE)
@@ -128,7 +129,7 @@ def _layer_faults(owner: nn.Module, attentions: list[tuple[nn.Module, dict[str, 
     """Something that turns would be left out if there are fewer modules than layers that turn."""
     modules = {id(module) for module, _ in attentions}
     inner = {id(part) for module, _ in attentions for part in module.modules() if part is not module}
-    turning = sum(isinstance(layer.scheme, RopePlan) for layer in stack.layers)
+    turning = sum(isinstance(layer.scheme, Plan) for layer in stack.layers)
     if len(modules - inner) < turning:
         return [f"{type(owner).__name__}: needed a module that turns in each of {turning} layers, found {len(modules - inner)}"]
     return []

@@ -1,7 +1,7 @@
 """Frequencies that depend on a sequence's length: chosen for each row by its own tokens; kept, changed or refused on a switch.
 
-A row's length is its last real token's position + 1 where the caller gives positions, and the number of its real tokens where the
-model counts by itself: neither other rows nor padding nor earlier calls change it.
+A row's length is the largest position or coordinate of its real tokens + 1 where the caller gives positions, and the number of its
+real tokens where the model counts by itself: neither other rows nor padding nor earlier calls change it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from ordinate.attaching.angles import Angles, wheel_of
-from ordinate.schemes.rope import Rope
+from ordinate.attaching.angles import Angles, Scheme, wheel_of
 
 OnSwitch = Literal["returned", "pin", "error"]
 CACHE_NAMES = ("cache", "past_key_values", "layer_past")  # what models call a cache of keys
+GIVEN_ALL_PLACES = ("qwen4_exp_text",)  # whose rotary module is given the positions of cached tokens, too
 Table = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclasses.dataclass(kw_only=True)
 class Record:
-    """What is known of the sequences in a cache: lengths at their first forward, and where all of their tokens are, [B, K]."""
+    """What is known of the sequences in a cache: lengths at their first forward, and where all tokens are, [B, K] or [B, K, A]."""
 
     lengths: list[int]
     places: torch.Tensor
@@ -87,10 +87,10 @@ class Lengths:
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # lengths are read
     def __call__(self, x: torch.Tensor, positions: torch.Tensor, layer_type: str | None) -> Any:
         """Give what the model's layers take for cos and sin."""
-        label = self.angles.label(layer_type)
+        label, places = self.angles.label(layer_type), self.angles.coordinates_last(positions)
         if self.now.record is None:
-            self._begin(positions)
-        cos, sin = self._tables(label, positions.expand(len(self.now.lengths), -1))
+            self._begin(places)
+        cos, sin = self._tables(label, _for_rows(places, len(self.now.lengths)))
         if self.on_switch == "returned" and self.now.record is not None:
             keys = self._tables(label, self.now.record.places)
             self.now.keys[label] = (keys[0].to(x.dtype), keys[1].to(x.dtype)) if self.angles.arithmetic != "float32" else keys
@@ -110,16 +110,14 @@ class Lengths:
                 "not; begin with an empty cache"
             )
         rows = max(len(places), 1 if now.mask is None else len(now.mask), 1 if known is None else len(known.lengths))
-        places = places.expand(rows, -1)
+        places = _for_rows(places, rows)
         if known is not None and len(known.lengths) != rows:
-            known = Record(lengths=known.lengths * rows, places=known.places.expand(rows, -1))
-        lengths = _row_lengths(now, places, past, known)
-        if known is None:
-            now.record = Record(lengths=lengths, places=places)
-        else:
-            if self.on_switch == "error":
-                self._check_switch(known.lengths, lengths)
-            now.record = Record(lengths=known.lengths, places=torch.cat((known.places[:, :past], places), dim=1))
+            known = Record(lengths=known.lengths * rows, places=_for_rows(known.places, rows))
+        places = places if known is None else torch.cat((known.places[:, :past], places), dim=1)
+        lengths = _row_lengths(now, places)
+        if known is not None and self.on_switch == "error":
+            self._check_switch(known.lengths, lengths)
+        now.record = Record(lengths=lengths if known is None else known.lengths, places=places)
         now.lengths = now.record.lengths if self.on_switch == "pin" else lengths
 
     def _check_switch(self, before: list[int], after: list[int]) -> None:
@@ -145,7 +143,12 @@ class Lengths:
         return torch.cat(cos), torch.cat(sin)
 
 
-def _settled(rope: Rope, length: int) -> int:
+def _for_rows(places: torch.Tensor, rows: int) -> torch.Tensor:
+    """[1, T] or [B, T], with coordinates or without: one for each row."""
+    return places.expand(rows, *places.shape[1:])
+
+
+def _settled(rope: Scheme, length: int) -> int:
     """One length for all that have the same frequencies, where that is known."""
     original = getattr(rope.scaling, "original_length", None)
     if rope.scaling is None or not rope.scaling.needs_length or (original is not None and length <= original):
@@ -153,16 +156,15 @@ def _settled(rope: Rope, length: int) -> int:
     return length
 
 
-def _row_lengths(now: Pass, places: torch.Tensor, past: int, known: Record | None) -> list[int]:
-    """How long each row is with its new tokens; at least 1."""
-    mask = now.mask if now.mask is not None and now.mask.shape[0] == len(places) else None
+def _row_lengths(now: Pass, places: torch.Tensor) -> list[int]:
+    """How long each row is, at least 1: patches of an image that come later need not be farther, so all tokens' places count."""
+    mask = None if now.mask is None or len(now.mask) != len(places) else now.mask[:, : places.shape[1]]
     if mask is not None and not now.given:
-        return [max(int(count), 1) for count in mask[:, : past + places.shape[1]].ne(0).sum(dim=1).tolist()]
-    ends = places + 1
+        return [max(int(count), 1) for count in mask.ne(0).sum(dim=1).tolist()]
+    ends = (places if places.ndim == 2 else places.amax(dim=-1)) + 1
     if mask is not None:
-        ends = ends.masked_fill(mask[:, past : past + places.shape[1]].eq(0), 0)
-    before = [1] * len(places) if known is None else known.lengths
-    return [max(int(end), 1) if end else least for end, least in zip(ends.amax(dim=1).tolist(), before, strict=True)]
+        ends = ends.masked_fill(mask.eq(0), 0)
+    return [max(int(end), 1) for end in ends.amax(dim=1).tolist()]
 
 
 def watch(owner: nn.Module, lengths: Lengths) -> None:
