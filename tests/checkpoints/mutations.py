@@ -209,7 +209,7 @@ LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
 OF_TYPE: dict[str, dict[str, Any]] = dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR) | dict.fromkeys(T5_KIN, T5)
 OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
 OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
-OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
+OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}, "qwen2_5_omni_dit": {"num_hidden_layers": 4}}
 # Types whose sizes stand in configurations inside.
 INSIDE = {"t5gemma": {"encoder": SIZES, "decoder": SIZES}, "t5gemma2": {"encoder": {"text_config": SIZES}, "decoder": SIZES}}
 OF_TYPE |= INSIDE

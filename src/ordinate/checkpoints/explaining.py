@@ -160,7 +160,7 @@ def _layer(layer: LayerPlan) -> str:
     if layer.turned != "queries and keys":
         parts.append(f"turns {layer.turned}")
     if layer.chunk is not None:
-        parts.append(f"chunks of {layer.chunk}")
+        parts.append(f"chunks of {layer.chunk}{_beside(layer)}")
     if layer.values_turn:
         parts.append("values turn with the keys, outputs back")
     if layer.compressed is not None:
@@ -171,6 +171,10 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"patches numbered {_arguments(layer.grid)}")
     if layer.heads_joined:
         parts.append("heads are turned as one")
+    if layer.heads_turned is not None:
+        parts.append(
+            "the first head alone turns" if layer.heads_turned == 1 else f"the first {layer.heads_turned} heads alone turn"
+        )
     if layer.query_scale is not None:
         parts.append(_query_scale(layer.query_scale))
     if (
@@ -180,6 +184,12 @@ def _layer(layer: LayerPlan) -> str:
     ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
+
+
+def _beside(layer: LayerPlan) -> str:
+    """The chunks that a token sees beside its own."""
+    seen = [f"{number} {side}" for number, side in ((layer.chunks_back, "before"), (layer.chunks_ahead, "after")) if number]
+    return f", its own and {' and '.join(seen)}" if seen else ""
 
 
 def _query_scale(scale: QueryScale | PowerScale) -> str:

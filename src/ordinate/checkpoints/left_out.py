@@ -45,7 +45,6 @@ LEFT_OUT: dict[str, str] = {
     "parakeet_encoder": DISTANCES,
     "pegasus_x": "its sinusoids are computed in the activations' dtype",
     "prophetnet": "its decoder predicts several tokens at once, each with a bias of its own",
-    "qwen2_5_omni_dit": "the first head of each layer turns and the others do not",
     "sew-d": "a convolution over the frames gives positions too",
     "speecht5": "what stands at the input depends on the part that is loaded, text or speech",
     "tapas": "cells of the table have rows of their own, and positions start again in each cell",
