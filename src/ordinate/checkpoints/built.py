@@ -17,13 +17,14 @@ from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.angles import AngleScheme
 from ordinate.schemes.axial_rope import AxialRope
 from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
+from ordinate.schemes.entrywise_rope import EntrywiseRope
 from ordinate.schemes.learned import Learned
 from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
-from ordinate.schemes.rotary import RotaryScheme
 from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
@@ -37,6 +38,7 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.RopePlan: Rope,
     plans.MultimodalRopePlan: MultimodalRope,
     plans.AxialRopePlan: AxialRope,
+    plans.EntrywiseRopePlan: EntrywiseRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.ShawPlan: Shaw,
@@ -119,7 +121,7 @@ class BuiltStack(nn.Module):
         Raises:
             ValueError: if length is no whole number >= 1.
         """
-        schemes = [scheme.at_length(length) if isinstance(scheme, RotaryScheme) else scheme for scheme in self.schemes]
+        schemes = [scheme.at_length(length) if isinstance(scheme, AngleScheme) else scheme for scheme in self.schemes]
         if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
             return self
         again = BuiltStack.__new__(BuiltStack)
@@ -198,7 +200,7 @@ class BuiltStack(nn.Module):
             v = scheme.keys(v, k_positions if layer_at is None else layer_at[1])
         if plan.turned == "states":
             scheme = layer_at = None
-        if isinstance(scheme, RotaryScheme) and (plan.heads_joined or plan.heads_turned is not None):
+        if isinstance(scheme, AngleScheme) and (plan.heads_joined or plan.heads_turned is not None):
             q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
             q, k = (turned_heads(plan, turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
             scheme = layer_at = None

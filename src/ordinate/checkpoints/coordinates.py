@@ -65,11 +65,29 @@ def shared_out(sections: Sequence[int], order: SectionOrder) -> str:
     if order == "space_first":
         border = pairs - sections[0]
         return f"pairs {_run(0, border)} by {_listed(called[1:])} in turns, {_run(border, pairs)} by {called[0]}"
-    starts = [sum(sections[:axis]) for axis in range(len(sections))]
-    found = [
-        f"{_run(start, start + share)} by {name}" for name, start, share in zip(called, starts, sections, strict=True) if share
-    ]
-    return f"pairs {_listed(found)}"
+    return f"pairs {_one_after_another(sections)}"
+
+
+def entries_of(shares: Sequence[int]) -> str:
+    """Say which entries have which coordinate.
+
+    Args:
+        shares: entries of each coordinate, one after another.
+
+    Returns:
+        Text.
+
+    Example:
+        >>> entries_of((20, 20, 20))
+        'entries 0-19 by time, 20-39 by row and 40-59 by column'
+    """
+    return f"entries {_one_after_another(shares)}"
+
+
+def _one_after_another(shares: Sequence[int]) -> str:
+    starts = [sum(shares[:axis]) for axis in range(len(shares))]
+    rows = zip(names(len(shares)), starts, shares, strict=True)
+    return _listed([f"{_run(start, start + share)} by {name}" for name, start, share in rows if share])
 
 
 def _run(start: int, stop: int) -> str:

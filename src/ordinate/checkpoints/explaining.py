@@ -7,10 +7,19 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ordinate.checkpoints.coordinates import shared_out, words
+from ordinate.checkpoints.coordinates import entries_of, shared_out, words
 from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import (
+    EntrywiseRopePlan,
+    LayerPlan,
+    MultimodalRopePlan,
+    PositionPlan,
+    PowerScale,
+    QueryScale,
+    RopePlan,
+    StackPlan,
+)
 from ordinate.scaling.rule import Rule
 
 
@@ -151,6 +160,8 @@ def _layer(layer: LayerPlan) -> str:
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if isinstance(layer.scheme, MultimodalRopePlan):
         parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
+    if isinstance(layer.scheme, EntrywiseRopePlan):
+        parts.insert(1, f"no rotation: {entries_of(layer.scheme.shares)}, each with a frequency of its own")
     if layer.window is not None:
         parts.append(f"window {layer.window}")
     if layer.window_back is not None:
@@ -178,7 +189,7 @@ def _layer(layer: LayerPlan) -> str:
     if layer.query_scale is not None:
         parts.append(_query_scale(layer.query_scale))
     if (
-        isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
+        isinstance(layer.scheme, RopePlan | MultimodalRopePlan | EntrywiseRopePlan)
         and layer.scheme.scaling is not None
         and layer.scheme.scaling.needs_length
     ):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
     from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
+    from ordinate.schemes.entrywise_rope import EntrywisePhases
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
     from ordinate.schemes.transformer_xl import DistanceLayout
     from ordinate.sections import SectionOrder
@@ -98,6 +99,21 @@ class AxialRopePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EntrywiseRopePlan:
+    """Arguments of ``EntrywiseRope``."""
+
+    scheme: ClassVar[str] = "entrywise_rope"
+    head_dim: int
+    layout: Layout
+    shares: tuple[int, ...]
+    spectrum: Spectrum
+    base: float
+    scaling: Rule | None = None
+    phases: EntrywisePhases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlibiPlan:
     """Arguments of ``ALiBi``."""
 
@@ -167,7 +183,7 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
+RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan | EntrywiseRopePlan
 AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
 
 
