@@ -11,27 +11,12 @@ HUNYUAN = {"hidden_size": 128, "num_attention_heads": 4, "head_dim": 32, "num_hi
 SECTIONS = {"rope_theta": 10000.0, "rope_type": "default", "mrope_section": [4, 4, 4, 4]}
 
 
-def hunyuan(places):
-    """Cos and sin of HunYuan-VL's text model, and the norms of vectors of ones after it turned them."""
-    config = config_of({"model_type": "hunyuan_vl_text", **HUNYUAN, "rope_parameters": SECTIONS})
-    cos, sin = file.HunYuanVLRotaryEmbedding(config)(torch.zeros(1), places[:, None])
-    x = torch.arange(1.0, 33.0).expand(1, 1, places.shape[1], 32)
-    return cos[0], file.apply_rotary_pos_emb(x, x, cos, sin)[0].norm(dim=-1) / x.norm(dim=-1)
-
-
-def test_hunyuan_vl_turns_the_entries_of_a_pair_by_different_coordinates():
-    cos, norms = hunyuan(PLACES)
-    assert (cos[:, :16] - cos[:, 16:]).abs().max() > 0.5
-    assert (norms - 1).abs().max() > 0.01  # a rotation keeps them
-    cos, norms = hunyuan(PLACES[:1].expand(4, -1))  # text, with one number for all
-    assert torch.equal(cos[:, :16], cos[:, 16:])
-    assert (norms - 1).abs().max() < 1e-5
-
-
 def test_hunyuan_vl_without_sections_does_not_run():
     config = config_of({"model_type": "hunyuan_vl_text", **HUNYUAN})
     with pytest.raises(TypeError, match="NoneType"):
         file.HunYuanVLRotaryEmbedding(config)(torch.zeros(1), PLACES[:, None])
+    with pytest.raises(ValueError, match="rope_parameters: needed, got nothing"):
+        plan_of({"model_type": "hunyuan_vl_text", **HUNYUAN})
 
 
 def cos_of(model_type, **rope):

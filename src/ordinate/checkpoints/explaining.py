@@ -150,7 +150,7 @@ def _counting(stack: StackPlan) -> str:
         case _:
             numbers = ", ".join(str(ids.first + step) for step in range(3))
             counted = f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
-            axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
+            axes = f"; a token of an image has {words(ids.axes, ids.called)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
             return counted + axes
 
 
@@ -161,7 +161,8 @@ def _layer(layer: LayerPlan) -> str:
     if isinstance(layer.scheme, MultimodalRopePlan):
         parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
     if isinstance(layer.scheme, EntrywiseRopePlan):
-        parts.insert(1, f"no rotation: {entries_of(layer.scheme.shares)}, each with a frequency of its own")
+        told = entries_of(layer.scheme.shares, named=layer.scheme.spectrum == "each")
+        parts.insert(1, f"no rotation: {told}")
     if layer.window is not None:
         parts.append(f"window {layer.window}")
     if layer.window_back is not None:

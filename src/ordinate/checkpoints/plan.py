@@ -276,12 +276,14 @@ class PositionIds:
         padding_token: its id, for "tokens".
         first: position of the first token that counts: add it to what ``positions`` counts from 0.
         axes: coordinates a token has.
+        called: their names, where they are not a row and a column, or a time before those.
     """
 
     counted_from: IdsFrom = "order"
     padding_token: int | None = None
     first: int = 0
     axes: int = 1
+    called: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
