@@ -9,7 +9,7 @@ import torch
 from mutant_tools import Patch, wrap
 from ordinate import phases
 from ordinate.positions import datum, grids
-from ordinate.schemes import axial_rope, multimodal_rope, rotary
+from ordinate.schemes import angles, axial_rope, multimodal_rope
 
 
 def columns_before_rows(patch: Patch) -> None:
@@ -72,7 +72,7 @@ def axes_first_accepted(patch: Patch) -> None:
             positions = positions.movedim(0, -1)
         return original(self, positions, **named)
 
-    wrap(patch, rotary.RotaryScheme, "at", turned)
+    wrap(patch, angles.AngleScheme, "at", turned)
 
 
 def order_of_the_first_coordinate(patch: Patch) -> None:
@@ -88,5 +88,5 @@ def count_of_coordinates(patch: Patch) -> None:
     def last(original: Any, positions: Any) -> Any:
         return positions.shape[-1] if isinstance(positions, torch.Tensor) else original(positions)
 
-    for module in (datum, rotary):
+    for module in (datum, angles):
         wrap(patch, module, "count", last)

@@ -24,6 +24,7 @@ BASE = {
     "rope": ("Rope", "queries and keys", 0),
     "axial_rope": ("AxialRope", "queries and keys", 0),
     "multimodal_rope": ("MultimodalRope", "queries and keys", 0),
+    "entrywise_rope": ("EntrywiseRope", "queries and keys", 0),
     "transformer_xl": ("TransformerXL", "scores", 768 * 770),
 }
 OTHER = {"transformer_xl": 48 * 50, "learned": 20 * 48, "shaw": 33 * 12 * 2, "t5": 32 * 4, "deberta": 2 * 10 * 48}

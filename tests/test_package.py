@@ -223,7 +223,7 @@ NO_EXAMPLE = {
     **dict.fromkeys(
         ("DebertaTablePlan", "QueryScale", "PowerScale", "LayerPlan", "PositionIds", "StackPlan", "PositionPlan"), "made by read()"
     ),
-    **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "GridPlan", "Entry"), "made by read()"),
+    **dict.fromkeys(("MultimodalRopePlan", "AxialRopePlan", "EntrywiseRopePlan", "GridPlan", "Entry"), "made by read()"),
     "AxialType": "a row of the table of model types",
     "RopeKeys": "a part of the table of model types",
     "RopeSettings": "made by read_rope()",
@@ -244,6 +244,7 @@ NO_EXAMPLE = {
 }
 # Public names through which tensors go.
 TENSORS = {"attend", "rotate", "MultiheadAttention", "TokenAndPositionEmbedding", "DebertaTable", "exact", "float32", "arrange"}
+TENSORS |= {"with_swapped"}
 TENSORS |= {"as_rows", "distances", "four_dims", "relative_rows", "convert_layout", "detect_layout", "resize_table"}
 TENSORS |= {"resize_bias_table", "resample_rows", "compare_frequencies", "query_factors"}
 TENSORS |= {builder.__name__ for builder in ordinate.multimodal.BUILDERS.values()} | {"continued", "patch_positions", "lay_out"}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ordinate.schemes.axial_rope import AxialRope as AxialRope
     from ordinate.schemes.deberta import Deberta as Deberta
     from ordinate.schemes.deberta_table import DebertaTable as DebertaTable
+    from ordinate.schemes.entrywise_rope import EntrywiseRope as EntrywiseRope
     from ordinate.schemes.learned import Learned as Learned
     from ordinate.schemes.multimodal_rope import MultimodalRope as MultimodalRope
     from ordinate.schemes.rope import Rope as Rope
@@ -53,6 +54,7 @@ _HOMES = {
     "Deberta": "schemes.deberta",
     "DebertaTable": "schemes.deberta_table",
     "DistanceScheme": "sites",
+    "EntrywiseRope": "schemes.entrywise_rope",
     "InputScheme": "sites",
     "KeyValueCache": "cache",
     "Learned": "schemes.learned",
@@ -82,6 +84,7 @@ __all__ = [
     "Deberta",
     "DebertaTable",
     "DistanceScheme",
+    "EntrywiseRope",
     "InputScheme",
     "KeyValueCache",
     "Learned",

@@ -89,6 +89,50 @@ def rotate(
     return torch.cat((x[..., :start], turned, x[..., stop:]), dim=-1)
 
 
+def with_swapped(
+    x: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    *,
+    layout: Layout,
+    sequence_dim: int = -2,
+    arithmetic: Arithmetic = "float32",
+) -> torch.Tensor:
+    """Give x cos + swapped(x) sin, entry by entry, for the first n entries; a rotation where both entries of a pair have one angle.
+
+    Args:
+        x: vectors.
+        cos: cosines of the angles of n entries.
+        sin: sines of the same.
+        layout: which entries are swapped, the second one with its sign changed.
+        sequence_dim: as for ``rotate``.
+        arithmetic: as for ``rotate``.
+
+    Returns:
+        A new tensor with the shape and dtype of x.
+
+    Shape:
+        x [B, H, T, D], cos and sin [T, n] or [B, T, n] -> [B, H, T, D]
+
+    Example:
+        >>> x = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]])
+        >>> cos, sin = torch.tensor([[1.0, 0.0, 0.0, 1.0]]), torch.tensor([[0.0, 1.0, 1.0, 0.0]])
+        >>> with_swapped(x, cos, sin, layout="half")
+        tensor([[[[ 1., -4.,  1.,  4.]]]])
+    """
+    work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
+    kept, entries = x.dtype if arithmetic == "mixed" else work, cos.shape[-1]
+    cos, sin = (_spread(table, x.ndim, sequence_dim).to(kept).to(work) for table in (cos, sin))
+    part = x[..., :entries].to(work)
+    if layout == "half":
+        first, second = part.chunk(2, dim=-1)
+        swapped = torch.cat((-second, first), dim=-1)
+    else:
+        swapped = torch.stack((-part[..., 1::2], part[..., 0::2]), dim=-1).flatten(-2)
+    out = (part * cos + swapped * sin).to(x.dtype)
+    return out if entries == x.shape[-1] else torch.cat((out, x[..., entries:]), dim=-1)
+
+
 def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
     """Give cos or sin singleton dims where x has heads, so that it broadcasts against x."""
     batched = table.ndim == 3

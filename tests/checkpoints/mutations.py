@@ -22,6 +22,7 @@ from ordinate.checkpoints.explaining import as_values
 from ordinate.checkpoints.plan import (
     AxialRopePlan,
     DebertaPlan,
+    EntrywiseRopePlan,
     LearnedPlan,
     PositionPlan,
     ShawPlan,
@@ -147,7 +148,8 @@ def check_built(stack: StackPlan) -> None:
 
 def places_of(stack: StackPlan, length: int) -> tuple[positions.Positions, positions.Positions]:
     """Positions of queries and keys, with as many coordinates as the stack's schemes need."""
-    axes = {layer.scheme.axes for layer in stack.layers if isinstance(layer.scheme, AxialRopePlan)}
+    kinds = (AxialRopePlan, EntrywiseRopePlan)
+    axes = {stack.position_ids.axes for layer in stack.layers if isinstance(layer.scheme, kinds)}
     places = range(length) if not axes else torch.arange(length)[None, :, None].repeat(1, 1, max(axes))
     return places, places
 
@@ -209,7 +211,9 @@ LISTED = {"layers_block_type": ["linear_attention", "full_attention", "mlp"]}
 OF_TYPE: dict[str, dict[str, Any]] = dict.fromkeys((*PAIRED, "speech_to_text", "whisper"), PAIR) | dict.fromkeys(T5_KIN, T5)
 OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
 OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
-OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}}
+OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}, "qwen2_5_omni_dit": {"num_hidden_layers": 4}}
+SECTIONS = {"head_dim": 16, "rope_parameters": {"mrope_section": [2, 2, 2, 2]}}
+OF_TYPE |= {"hunyuan_vl": {"num_hidden_layers": 4, **SECTIONS}, "hunyuan_vl_text": {"num_hidden_layers": 4, **SECTIONS}}
 # Types whose sizes stand in configurations inside.
 INSIDE = {"t5gemma": {"encoder": SIZES, "decoder": SIZES}, "t5gemma2": {"encoder": {"text_config": SIZES}, "decoder": SIZES}}
 OF_TYPE |= INSIDE

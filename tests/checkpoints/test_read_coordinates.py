@@ -121,12 +121,6 @@ def test_windows_of_neomme() -> None:
     refused(small("neomme", partial_rotary_factor=0.5), "partial_rotary_factor: cannot be honoured")
 
 
-def test_what_no_plan_can_say() -> None:
-    for model_type in ("hunyuan_vl", "hunyuan_vl_text"):
-        refused({"model_type": model_type}, "nothing is guessed: the two entries of a pair turn by different coordinates")
-    refused({"model_type": "qwen2_5_omni_dit"}, "nothing is guessed: the first head of each layer turns")
-
-
 SAID = {
     QWEN2: "pairs 0-15 by time, 16-39 by row and 40-63 by column",
     QWEN3: "pairs by time, row and column in turns: 24, 20 and 20 of them",

@@ -51,7 +51,7 @@ def test_the_table_is_that_of_the_classes(capsys: pytest.CaptureFixture[str]) ->
 def test_sizes_change_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schemes", *SIZES]) == 0
     (_, *rows), note = cells_of(capsys.readouterr().out)
-    assert [row[3] for row in rows] == ["0", "0", "960", "792", "128", "960", "0", "0", "0", "0", "2 400"]
+    assert [row[3] for row in rows] == ["0", "0", "960", "792", "128", "960", "0", "0", "0", "0", "0", "2 400"]
     assert note.endswith("for d_model 48, 4 heads, max_length 20")
 
 

@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 import torch
+from reading_entrywise import HUNYUAN
 from reading_models import MODELS, config_of, plan_of
 from reading_multimodal import AXES, MULTIMODAL
 from torch import nn
@@ -13,12 +14,14 @@ from ordinate.checkpoints import read
 from ordinate.checkpoints.wholes import PLACES, WITH_COORDINATES
 
 LENGTH = 7
+TEXTS = {**MODELS, "hunyuan_vl_text": HUNYUAN}
+AXES_OF = {**AXES, "hunyuan_vl_text": 3}
 COORDINATES = torch.stack([torch.arange(LENGTH) // divisor + divisor for divisor in (1, 2, 3)])[:, None]
 
 
 def whole_of(model_type, inner=None):
     text = WITH_COORDINATES[model_type]
-    inner = inner or {"model_type": text, **MODELS[text]}
+    inner = inner or {"model_type": text, **TEXTS[text]}
     for key in reversed(PLACES.get(model_type, ("text_config",))):
         inner = {key: inner}
     return {"model_type": model_type, **inner}
@@ -30,14 +33,15 @@ def test_the_plan_is_the_text_models(model_type):
     values = whole_of(model_type)
     plan, config = plan_of(values), config_of(values)
     assert config.get_text_config().model_type == plan.model_type == text
-    assert plan.stacks == plan_of({"model_type": text, **MODELS[text]}).stacks
+    assert plan.stacks == plan_of({"model_type": text, **TEXTS[text]}).stacks
     assert quietly(config).stacks == plan.stacks
-    assert plan.position_ids.axes == AXES[text]
+    assert plan.position_ids.axes == AXES_OF[text]
 
 
 # What default sizes need beside them.
 HALF = {"rope_parameters": {"partial_rotary_factor": 0.5}}
 NEEDED = {"glm4v": HALF, "glm46v": HALF, "glm_image": HALF}
+NEEDED |= {"hunyuan_vl": {key: HUNYUAN[key] for key in ("head_dim", "rope_parameters")}}
 NEEDED |= {"glm4v_moe": {"head_dim": 128}, "glm_ocr": {"head_dim": 64}}
 NEEDED |= {"qwen3_omni_moe": {"head_dim": 128}, "qwen3_omni_moe_thinker": {"head_dim": 128}}
 NEEDED |= {"cohere_compass": {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1000.0}}}}

@@ -5,56 +5,18 @@ import torch
 from reading_models import config_of, file_of, plan_of, rotary_of
 from reading_multimodal import MULTIMODAL
 from transformers.models.hunyuan_vl import modeling_hunyuan_vl as file
-from transformers.models.qwen2_5_omni import modeling_qwen2_5_omni as omni
-from transformers.models.qwen2_5_omni.configuration_qwen2_5_omni import Qwen2_5OmniDiTConfig
 
 PLACES = torch.tensor([[3, 5, 9, 2], [1, 8, 4, 6], [7, 0, 2, 5], [2, 6, 3, 4]])
 HUNYUAN = {"hidden_size": 128, "num_attention_heads": 4, "head_dim": 32, "num_hidden_layers": 2}
 SECTIONS = {"rope_theta": 10000.0, "rope_type": "default", "mrope_section": [4, 4, 4, 4]}
 
 
-def hunyuan(places):
-    """Cos and sin of HunYuan-VL's text model, and the norms of vectors of ones after it turned them."""
-    config = config_of({"model_type": "hunyuan_vl_text", **HUNYUAN, "rope_parameters": SECTIONS})
-    cos, sin = file.HunYuanVLRotaryEmbedding(config)(torch.zeros(1), places[:, None])
-    x = torch.arange(1.0, 33.0).expand(1, 1, places.shape[1], 32)
-    return cos[0], file.apply_rotary_pos_emb(x, x, cos, sin)[0].norm(dim=-1) / x.norm(dim=-1)
-
-
-def test_hunyuan_vl_turns_the_entries_of_a_pair_by_different_coordinates():
-    cos, norms = hunyuan(PLACES)
-    assert (cos[:, :16] - cos[:, 16:]).abs().max() > 0.5
-    assert (norms - 1).abs().max() > 0.01  # a rotation keeps them
-    cos, norms = hunyuan(PLACES[:1].expand(4, -1))  # text, with one number for all
-    assert torch.equal(cos[:, :16], cos[:, 16:])
-    assert (norms - 1).abs().max() < 1e-5
-
-
 def test_hunyuan_vl_without_sections_does_not_run():
     config = config_of({"model_type": "hunyuan_vl_text", **HUNYUAN})
     with pytest.raises(TypeError, match="NoneType"):
         file.HunYuanVLRotaryEmbedding(config)(torch.zeros(1), PLACES[:, None])
-
-
-def test_qwen_omnis_dit_turns_the_first_head_alone():
-    config = Qwen2_5OmniDiTConfig(hidden_size=64, num_attention_heads=4, head_dim=16)
-    config._attn_implementation = "spy_on_dit"
-    heard = []
-
-    def spy(_, query, key, value, **__):
-        heard.append((query, key))
-        return value.transpose(1, 2), None
-
-    omni.ALL_ATTENTION_FUNCTIONS.register("spy_on_dit", spy)
-    attention, rotary = omni.DiTAttention(config), omni.Qwen2_5OmniDiTRotaryEmbedding(config)
-    x = torch.randn(1, 5, 64, generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():
-        for places in (torch.arange(5)[None], torch.arange(5)[None] + 40):
-            attention(x, position_embeddings=rotary(x, places))
-    (query, key), (far_query, far_key) = heard
-    for near, far in ((query, far_query), (key, far_key)):
-        assert torch.equal(near[:, 1:], far[:, 1:])
-        assert (near[:, :1] - far[:, :1]).abs().max() > 0.1
+    with pytest.raises(ValueError, match="rope_parameters: needed, got nothing"):
+        plan_of({"model_type": "hunyuan_vl_text", **HUNYUAN})
 
 
 def cos_of(model_type, **rope):

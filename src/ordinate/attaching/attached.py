@@ -160,8 +160,9 @@ def _schemes(stack: StackPlan, scaling: Rule | None) -> tuple[dict[str, Plan], l
     turning = [layer for layer in stack.layers if isinstance(layer.scheme, Plan)]
     schemes: dict[str, Any] = {layer.kind: layer.scheme for layer in turning}
     others = {layer.scheme.scheme for layer in stack.layers if layer.scheme is not None and not isinstance(layer.scheme, Plan)}
-    if schemes and (others or any(layer.heads_joined for layer in turning)):
-        return {}, [f"needed one rotation a head in all layers, got {' and '.join(others) or 'heads that turn together'}, too"]
+    if schemes and (others or any(layer.heads_joined or layer.heads_turned is not None for layer in turning)):
+        got = " and ".join(others) or "heads that turn together or not at all"
+        return {}, [f"needed one rotation a head in all layers, got {got}, too"]
     if others:
         return {}, [f"needed layers that turn queries and keys by one position or M-RoPE's coordinates, got {' and '.join(others)}"]
     if not schemes:

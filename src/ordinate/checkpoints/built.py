@@ -12,18 +12,19 @@ from ordinate.attention import AttentionScheme, attend, attention_at
 from ordinate.checkpoints import plan as plans
 from ordinate.checkpoints.patches import window_ids
 from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
-from ordinate.checkpoints.turning_otherwise import narrowed, turned_by_heads, turned_states
+from ordinate.checkpoints.turning_otherwise import narrowed, sees_chunks, turned_by_heads, turned_heads, turned_states
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.alibi import ALiBi
+from ordinate.schemes.angles import AngleScheme
 from ordinate.schemes.axial_rope import AxialRope
 from ordinate.schemes.deberta import Deberta
 from ordinate.schemes.deberta_table import DebertaTable
+from ordinate.schemes.entrywise_rope import EntrywiseRope
 from ordinate.schemes.learned import Learned
 from ordinate.schemes.multimodal_rope import MultimodalRope
 from ordinate.schemes.rope import Rope
-from ordinate.schemes.rotary import RotaryScheme
 from ordinate.schemes.shaw import Shaw
 from ordinate.schemes.sinusoidal import Sinusoidal
 from ordinate.schemes.t5 import T5Bias
@@ -37,6 +38,7 @@ MODULES: dict[type, type[nn.Module]] = {
     plans.RopePlan: Rope,
     plans.MultimodalRopePlan: MultimodalRope,
     plans.AxialRopePlan: AxialRope,
+    plans.EntrywiseRopePlan: EntrywiseRope,
     plans.AlibiPlan: ALiBi,
     plans.T5Plan: T5Bias,
     plans.ShawPlan: Shaw,
@@ -119,7 +121,7 @@ class BuiltStack(nn.Module):
         Raises:
             ValueError: if length is no whole number >= 1.
         """
-        schemes = [scheme.at_length(length) if isinstance(scheme, RotaryScheme) else scheme for scheme in self.schemes]
+        schemes = [scheme.at_length(length) if isinstance(scheme, AngleScheme) else scheme for scheme in self.schemes]
         if all(new is old for new, old in zip(schemes, self.schemes, strict=True)):
             return self
         again = BuiltStack.__new__(BuiltStack)
@@ -198,9 +200,9 @@ class BuiltStack(nn.Module):
             v = scheme.keys(v, k_positions if layer_at is None else layer_at[1])
         if plan.turned == "states":
             scheme = layer_at = None
-        if plan.heads_joined and scheme is not None:
+        if isinstance(scheme, AngleScheme) and (plan.heads_joined or plan.heads_turned is not None):
             q_at, k_at = (q_positions, k_positions) if layer_at is None else layer_at
-            q, k = (_turned_joined(turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
+            q, k = (turned_heads(plan, turn, x, x_at) for turn, x, x_at in ((scheme.queries, q, q_at), (scheme.keys, k, k_at)))
             scheme = layer_at = None
         out = attend(
             q,
@@ -214,7 +216,7 @@ class BuiltStack(nn.Module):
             causal=self.plan.causal,
             window=plan.window,
             document_ids=document_ids,
-            mask=narrowed(plan, mask, q_positions, k_positions, q.device),
+            mask=narrowed(plan, mask, *(order or (q_positions, k_positions)), q.device),
             extras=extras,
             scale=plan.softmax_scale,
             dropout=dropout,
@@ -223,7 +225,7 @@ class BuiltStack(nn.Module):
 
     def _part(self, plan: LayerPlan, positions: Positions, device: torch.device) -> torch.Tensor | None:
         """Which chunk or window every token is in, or None where a layer has neither."""
-        if plan.chunk is not None:
+        if plan.chunk is not None and not sees_chunks(plan):
             return _chunks(positions, plan.chunk, device)
         if plan.grid_window is not None and isinstance(positions, torch.Tensor):
             grid = plan.grid or self.plan.grid
@@ -302,13 +304,6 @@ def query_factors(rule: QueryScale | PowerScale, positions: Positions, *, device
 
 def _negative(positions: Positions) -> Positions:
     return range(-positions.start, -positions.stop, -positions.step) if isinstance(positions, range) else -positions
-
-
-def _turned_joined(turn: Any, x: torch.Tensor, at: Any) -> torch.Tensor:
-    """Turn the heads of a token as one wide head."""
-    joined = x.transpose(1, 2).flatten(2)[:, None]
-    turned: torch.Tensor = turn(joined, at)
-    return turned.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3]).transpose(1, 2)
 
 
 def _chunks(positions: Positions, size: int, device: torch.device) -> torch.Tensor:

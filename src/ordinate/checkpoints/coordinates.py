@@ -25,20 +25,22 @@ def names(axes: int) -> tuple[str, ...]:
     return NAMES.get(axes) or tuple(f"coordinate {axis}" for axis in range(axes))
 
 
-def words(axes: int) -> str:
+def words(axes: int, called: Sequence[str] = ()) -> str:
     """List the coordinates.
 
     Args:
         axes: how many there are.
+        called: their names, where they are not the usual ones.
 
     Returns:
         Text.
 
     Example:
-        >>> words(3)
-        'a time, a row and a column'
+        >>> words(3), words(2, ("row", "image"))
+        ('a time, a row and a column', 'a row and an image')
     """
-    return _listed([f"a {name}" for name in NAMES[axes]]) if axes in NAMES else f"{axes} coordinates"
+    listed = called or NAMES.get(axes, ())
+    return _listed([f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in listed]) if listed else f"{axes} coordinates"
 
 
 def shared_out(sections: Sequence[int], order: SectionOrder) -> str:
@@ -65,11 +67,31 @@ def shared_out(sections: Sequence[int], order: SectionOrder) -> str:
     if order == "space_first":
         border = pairs - sections[0]
         return f"pairs {_run(0, border)} by {_listed(called[1:])} in turns, {_run(border, pairs)} by {called[0]}"
-    starts = [sum(sections[:axis]) for axis in range(len(sections))]
-    found = [
-        f"{_run(start, start + share)} by {name}" for name, start, share in zip(called, starts, sections, strict=True) if share
-    ]
-    return f"pairs {_listed(found)}"
+    return f"pairs {_one_after_another(sections, called)}"
+
+
+def entries_of(shares: Sequence[int], *, named: bool) -> str:
+    """Say which entries have which coordinate.
+
+    Args:
+        shares: entries of each coordinate, one after another.
+        named: whether the coordinates are the usual ones; else they are numbered.
+
+    Returns:
+        Text.
+
+    Example:
+        >>> entries_of((20, 20, 20), named=True)
+        'entries 0-19 by time, 20-39 by row and 40-59 by column'
+    """
+    called = names(len(shares)) if named else tuple(f"coordinate {axis}" for axis in range(len(shares)))
+    return f"entries {_one_after_another(shares, called)}"
+
+
+def _one_after_another(shares: Sequence[int], called: Sequence[str]) -> str:
+    starts = [sum(shares[:axis]) for axis in range(len(shares))]
+    rows = zip(called, starts, shares, strict=True)
+    return _listed([f"{_run(start, start + share)} by {name}" for name, start, share in rows if share])
 
 
 def _run(start: int, stop: int) -> str:

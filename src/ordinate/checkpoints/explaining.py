@@ -7,10 +7,19 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ordinate.checkpoints.coordinates import shared_out, words
+from ordinate.checkpoints.coordinates import entries_of, shared_out, words
 from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionPlan, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import (
+    EntrywiseRopePlan,
+    LayerPlan,
+    MultimodalRopePlan,
+    PositionPlan,
+    PowerScale,
+    QueryScale,
+    RopePlan,
+    StackPlan,
+)
 from ordinate.scaling.rule import Rule
 
 
@@ -141,7 +150,7 @@ def _counting(stack: StackPlan) -> str:
         case _:
             numbers = ", ".join(str(ids.first + step) for step in range(3))
             counted = f"{numbers}, ... in order{', after what is cached' if stack.causal else ''}"
-            axes = f"; a token of an image has {words(ids.axes)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
+            axes = f"; a token of an image has {words(ids.axes, ids.called)}: [B, T, {ids.axes}]" if ids.axes > 1 else ""
             return counted + axes
 
 
@@ -151,6 +160,9 @@ def _layer(layer: LayerPlan) -> str:
     parts = ["no scheme" if layer.scheme is None else _scheme(layer.scheme), f"softmax scale {layer.softmax_scale:.6g}"]
     if isinstance(layer.scheme, MultimodalRopePlan):
         parts.insert(1, shared_out(layer.scheme.sections, layer.scheme.order))
+    if isinstance(layer.scheme, EntrywiseRopePlan):
+        told = entries_of(layer.scheme.shares, named=layer.scheme.spectrum == "each")
+        parts.insert(1, f"no rotation: {told}")
     if layer.window is not None:
         parts.append(f"window {layer.window}")
     if layer.window_back is not None:
@@ -160,7 +172,7 @@ def _layer(layer: LayerPlan) -> str:
     if layer.turned != "queries and keys":
         parts.append(f"turns {layer.turned}")
     if layer.chunk is not None:
-        parts.append(f"chunks of {layer.chunk}")
+        parts.append(f"chunks of {layer.chunk}{_beside(layer)}")
     if layer.values_turn:
         parts.append("values turn with the keys, outputs back")
     if layer.compressed is not None:
@@ -171,15 +183,25 @@ def _layer(layer: LayerPlan) -> str:
         parts.append(f"patches numbered {_arguments(layer.grid)}")
     if layer.heads_joined:
         parts.append("heads are turned as one")
+    if layer.heads_turned is not None:
+        parts.append(
+            "the first head alone turns" if layer.heads_turned == 1 else f"the first {layer.heads_turned} heads alone turn"
+        )
     if layer.query_scale is not None:
         parts.append(_query_scale(layer.query_scale))
     if (
-        isinstance(layer.scheme, RopePlan | MultimodalRopePlan)
+        isinstance(layer.scheme, RopePlan | MultimodalRopePlan | EntrywiseRopePlan)
         and layer.scheme.scaling is not None
         and layer.scheme.scaling.needs_length
     ):
         parts.append("at_length(n) for sequences beyond the trained length")
     return "; ".join(parts)
+
+
+def _beside(layer: LayerPlan) -> str:
+    """The chunks that a token sees beside its own."""
+    seen = [f"{number} {side}" for number, side in ((layer.chunks_back, "before"), (layer.chunks_ahead, "after")) if number]
+    return f", its own and {' and '.join(seen)}" if seen else ""
 
 
 def _query_scale(scale: QueryScale | PowerScale) -> str:

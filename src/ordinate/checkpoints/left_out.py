@@ -10,7 +10,6 @@ CALLED = "each call names the tokens that see past the window"
 DISTANCES = "sinusoids of the distance are projected in every layer (Transformer-XL), in a form that no plan says"
 OTHERWISE = "its attention is no softmax over all keys"
 
-HUNYUAN_VL = "the two entries of a pair turn by different coordinates of a token, which is no rotation"
 
 LEFT_OUT: dict[str, str] = {
     "autoformer": "it attends to delays, by autocorrelation",
@@ -23,8 +22,6 @@ LEFT_OUT: dict[str, str] = {
     "decision_transformer": "positions are time steps, which the caller gives",
     "esmfold2": "axes have pairs of unequal number and bases of their own, and atoms have coordinates in space",
     "fnet": "it mixes tokens by Fourier transforms and does not attend",
-    "hunyuan_vl": HUNYUAN_VL,
-    "hunyuan_vl_text": HUNYUAN_VL,
     "informer": "its attention leaves out queries that are nearly uniform",
     "layoutlm": BOXES,
     "layoutlmv2": BOXES,
@@ -45,7 +42,6 @@ LEFT_OUT: dict[str, str] = {
     "parakeet_encoder": DISTANCES,
     "pegasus_x": "its sinusoids are computed in the activations' dtype",
     "prophetnet": "its decoder predicts several tokens at once, each with a bias of its own",
-    "qwen2_5_omni_dit": "the first head of each layer turns and the others do not",
     "sew-d": "a convolution over the frames gives positions too",
     "speecht5": "what stands at the input depends on the part that is loaded, text or speech",
     "tapas": "cells of the table have rows of their own, and positions start again in each cell",
@@ -53,6 +49,5 @@ LEFT_OUT: dict[str, str] = {
     "udop": BOXES,
     "visual_bert": "regions of the image have a table of their own",
     "vits": "distances beyond the window get no vector at all",
-    "vjepa2": "the two entries of a pair turn by different angles, which is no rotation",
     "yoso": OTHERWISE,
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.positions import Positions
     from ordinate.rotation import Arithmetic, Layout
     from ordinate.schemes.axial_rope import AxialLayout, AxialOrder, Spectrum
+    from ordinate.schemes.entrywise_rope import EntrywisePhases
     from ordinate.schemes.sinusoidal import SinusoidLayout, Spacing
     from ordinate.schemes.transformer_xl import DistanceLayout
     from ordinate.sections import SectionOrder
@@ -98,6 +99,21 @@ class AxialRopePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EntrywiseRopePlan:
+    """Arguments of ``EntrywiseRope``."""
+
+    scheme: ClassVar[str] = "entrywise_rope"
+    head_dim: int
+    layout: Layout
+    shares: tuple[int, ...]
+    spectrum: Spectrum
+    base: float
+    scaling: Rule | None = None
+    phases: EntrywisePhases = "float32"
+    arithmetic: Arithmetic = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlibiPlan:
     """Arguments of ``ALiBi``."""
 
@@ -167,7 +183,7 @@ class DebertaTablePlan:
 
 
 InputPlan = LearnedPlan | SinusoidalPlan
-RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan
+RotaryPlan = RopePlan | MultimodalRopePlan | AxialRopePlan | EntrywiseRopePlan
 AttentionPlan = RotaryPlan | AlibiPlan | T5Plan | ShawPlan | TransformerXLPlan | DebertaPlan
 
 
@@ -214,6 +230,8 @@ class LayerPlan:
         window_back: the same of earlier keys alone, where less of those is seen than of later ones; ``BuiltStack.attend`` knows it.
         window_ahead: the same of later keys alone.
         chunk: tokens see their own chunk of this many only: ``attend(document_ids=positions // chunk)``.
+        chunks_back: how many chunks before it they see, too; ``BuiltStack.attend`` knows it.
+        chunks_ahead: how many chunks after it they see, too.
         query_scale: factor of the queries by position, after a rotation.
         kind: the layer type's name in the configuration, as "full_attention".
         attends: whether it attends at all; a convolution, recurrence or linear attention has no scheme, and the rest means nothing.
@@ -222,6 +240,7 @@ class LayerPlan:
         grid_window: patches see their own window of the grid, of this many rows and columns.
         grid: how this layer numbers patches, where it does so otherwise than the stack.
         heads_joined: whether the scheme turns the heads of a token laid end to end, as one wide head.
+        heads_turned: how many heads turn, the first ones; None for all.
         turned: what a rotation turns: queries and keys, values too (CLVP), or the states of which queries and keys are made
             ("states", Wav2Vec2-BERT): ``BuiltStack.turned_states``.
     """
@@ -232,6 +251,8 @@ class LayerPlan:
     window_back: int | None = None
     window_ahead: int | None = None
     chunk: int | None = None
+    chunks_back: int = 0
+    chunks_ahead: int = 0
     query_scale: QueryScale | PowerScale | None = None
     kind: str = "full_attention"
     attends: bool = True
@@ -240,6 +261,7 @@ class LayerPlan:
     grid_window: int | None = None
     grid: GridPlan | None = None
     heads_joined: bool = False
+    heads_turned: int | None = None
     turned: Turned = "queries and keys"
 
 
@@ -254,12 +276,14 @@ class PositionIds:
         padding_token: its id, for "tokens".
         first: position of the first token that counts: add it to what ``positions`` counts from 0.
         axes: coordinates a token has.
+        called: their names, where they are not a row and a column, or a time before those.
     """
 
     counted_from: IdsFrom = "order"
     padding_token: int | None = None
     first: int = 0
     axes: int = 1
+    called: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ class SectionKeys:
         order: how they lie.
         axes: coordinates of a token.
         listed: the coordinate of each number of mrope_section; empty if they stand in order (ERNIE 4.5-VL: rows, columns, time).
+        called: names of the coordinates, where they are not the usual ones.
         cut: whether default sections that do not fit are cut, and the first axis has what is left (Qwen3-VL).
     """
 
@@ -29,6 +30,7 @@ class SectionKeys:
     axes: int = 3
     listed: tuple[int, ...] = ()
     cut: bool = False
+    called: tuple[str, ...] = ()
 
 
 def read_sections(part: Fields, keys: SectionKeys, *, pairs: int) -> tuple[int, ...]:
@@ -94,5 +96,5 @@ def _dealt(sections: tuple[int, ...], pairs: int) -> tuple[int, ...]:
 
 
 def _names(keys: SectionKeys) -> str:
-    called = names(keys.axes)
+    called = keys.called or names(keys.axes)
     return ", ".join(called[axis] for axis in keys.listed or range(keys.axes))

@@ -75,6 +75,7 @@ WITH_COORDINATES: dict[str, str] = {
     "glm4v_moe": "glm4v_moe_text",
     "glm_image": "glm_image_text",
     "glm_ocr": "glm_ocr_text",
+    "hunyuan_vl": "hunyuan_vl_text",
     "hy_v4_vl": "hy_v4_vl_text",
     "paddleocr_vl": "paddleocr_vl_text",
     "qwen2_5_omni": "qwen2_5_omni_text",

@@ -33,6 +33,9 @@ RUSSIAN = {
     "nothing": "ничего",
     "absolute position": "абсолютную позицию",
     "absolute position, with shift structure": "абсолютную позицию со структурой сдвига",
+    "each coordinate, in the dot product; not the distance alone": (
+        "каждую координату в скалярном произведении, а не одно расстояние"
+    ),
     "relative shift": "относительный сдвиг",
     "relative shift, as a penalty": "относительный сдвиг, как штраф",
     "relative shift along each axis, in the dot product": "относительный сдвиг по каждой оси в скалярном произведении",

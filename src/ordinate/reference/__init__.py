@@ -19,6 +19,7 @@ from ordinate.reference.inputs import sinusoidal as sinusoidal
 from ordinate.reference.relative import transformer_xl as transformer_xl
 from ordinate.reference.rotary import rope as rope
 from ordinate.reference.rotary_axes import axial_rope as axial_rope
+from ordinate.reference.rotary_axes import entrywise_rope as entrywise_rope
 from ordinate.reference.rotary_axes import multimodal_rope as multimodal_rope
 from ordinate.reference.scores import alibi as alibi
 from ordinate.reference.scores import alibi_slopes as alibi_slopes
@@ -36,6 +37,7 @@ __all__ = [
     "axial_rope",
     "deberta",
     "deberta_bucket",
+    "entrywise_rope",
     "learned",
     "llama3",
     "longrope",

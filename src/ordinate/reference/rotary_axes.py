@@ -102,6 +102,54 @@ def multimodal_rope(
     return out
 
 
+def entrywise_rope(
+    x: Array,
+    coordinates: Sequence[Sequence[float]],
+    shares: Sequence[int],
+    layout: str,
+    spectrum: str,
+    base: float = 10000.0,
+) -> Array:
+    """Entrywise rotary embedding: entry e by the angle coordinates[t][a] w, a the coordinate whose share holds e.
+
+    Args:
+        x: vectors.
+        coordinates: those of each row.
+        shares: entries of each coordinate, one after another.
+        layout: "half" or "interleaved": where an entry's partner is.
+        spectrum: "shared" (one row of frequencies, twice over all entries) or "each" (a row for each share, twice over it).
+        base: also called theta.
+
+    Returns:
+        The vectors; entries after the shares as they were.
+
+    Shape:
+        [T, D] -> [T, D]
+
+    Example:
+        >>> entrywise_rope(np.array([[1.0, 1.0, 1.0, 1.0]]), [[math.pi, 0.0]], [2, 2], "half", "shared").round(6).tolist()
+        [[-1.0, 0.968096, 1.0, 1.0]]
+
+    Reference:
+        Assran et al. 2025, https://arxiv.org/abs/2506.09985
+    """
+    width = sum(shares)
+    out = np.array(x, dtype=np.float64)
+    for row, places in enumerate(coordinates):
+        first = 0
+        for axis, share in enumerate(shares):
+            for e in range(first, first + share):
+                number, wide = (e, width) if spectrum == "shared" else (e - first, share)
+                angle = places[axis] * base ** (-2 * (number % (wide // 2)) / wide)
+                if layout == "half":
+                    partner = -x[row, e + width // 2] if e < width // 2 else x[row, e - width // 2]
+                else:
+                    partner = -x[row, e + 1] if e % 2 == 0 else x[row, e - 1]
+                out[row, e] = x[row, e] * math.cos(angle) + partner * math.sin(angle)
+            first += share
+    return out
+
+
 def _turn(x: Array, out: Array, row: int, first: int, second: int, angle: float) -> None:
     a, b = x[row, first], x[row, second]
     out[row, first] = a * math.cos(angle) - b * math.sin(angle)

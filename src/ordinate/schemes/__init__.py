@@ -8,6 +8,7 @@ from collections.abc import Collection
 from ordinate.schemes.alibi import ALiBi as ALiBi
 from ordinate.schemes.axial_rope import AxialRope as AxialRope
 from ordinate.schemes.deberta import Deberta as Deberta
+from ordinate.schemes.entrywise_rope import EntrywiseRope as EntrywiseRope
 from ordinate.schemes.learned import Learned as Learned
 from ordinate.schemes.multimodal_rope import MultimodalRope as MultimodalRope
 from ordinate.schemes.rope import Rope as Rope
@@ -29,6 +30,7 @@ SCHEMES: dict[str, type[InputScheme | QueryKeyScheme | ScoreScheme] | None] = {
 }
 # They turn patches and frames, which a comparison on sequences has not.
 AXES_SCHEMES: dict[str, type[QueryKeyScheme]] = {"axial_rope": AxialRope, "multimodal_rope": MultimodalRope}
+AXES_SCHEMES |= {"entrywise_rope": EntrywiseRope}  # for checkpoints alone: no rotation
 # With a matrix of its own in every layer, which models of one size have no room for in a comparison.
 LARGE_SCHEMES: dict[str, type[ScoreScheme]] = {"transformer_xl": TransformerXL}
 
