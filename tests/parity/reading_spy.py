@@ -154,7 +154,8 @@ def lively(model):
     with torch.no_grad():
         for weight in model.parameters():
             drawn = torch.randn(weight.shape, generator=generator)
-            weight.copy_(drawn * 1.5 * weight.shape[-1] ** -0.5 if weight.ndim > 1 else weight + 0.1 * drawn)
+            kept = torch.where(weight.abs() < 10, weight, 1.0)  # a module alone leaves some of its weights as memory was
+            weight.copy_(drawn * 1.5 * weight.shape[-1] ** -0.5 if weight.ndim > 1 else kept + 0.1 * drawn)
     return model.eval()
 
 
