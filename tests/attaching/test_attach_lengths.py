@@ -277,6 +277,35 @@ def test_a_window_holds_the_last_keys(rule):
         assert near(made, logits(windowed(rule), TOKENS[:, :length], use_cache=False)[:, -1])
 
 
+def test_a_deep_copy_knows_nothing_of_the_models_forwards(rule):
+    """Each begins a forward inside the other's: what either computes is what it computes alone."""
+    model = llama(rule)
+    with ordinate.attach(model):
+        again, heard = copy.deepcopy(model), []
+        alone = logits(model, TOKENS[:, :20], use_cache=False)
+        handle = model.model.layers[0].register_forward_pre_hook(
+            lambda *_: heard.append(logits(again, TOKENS[:, :50], use_cache=False))
+        )
+        assert torch.equal(logits(model, TOKENS[:, :20], use_cache=False), alone)
+        handle.remove()
+    assert near(heard[0], once(rule, TOKENS[:, :50]))
+
+
+def test_a_rotary_module_by_itself_has_no_memory(rule):
+    model = llama(rule)
+    with ordinate.attach(model):
+        rotary, x = model.model.rotary_emb, torch.zeros(1, 1, 64)
+        short = rotary(x, torch.arange(8)[None])
+        rotary(torch.zeros(3, 1, 64), torch.arange(70).expand(3, -1))
+        again = rotary(x, torch.arange(8)[None])
+        assert all(torch.equal(one, other) for one, other in zip(short, again, strict=True))
+        layer, states = model.model.layers[0], torch.zeros(1, 4, model.config.hidden_size)
+        ordinate.detach(model)
+        ordinate.attach(model)
+        with pytest.raises(ValueError, match="or its rotary module before its layers, got a layer alone"):
+            layer(states, position_embeddings=tuple(part[:, :4] for part in short), past_key_values=DynamicCache())
+
+
 def test_a_static_window_is_refused(rule):
     model = windowed(rule)
     with ordinate.attach(model), pytest.raises(ValueError, match="got a StaticCache with a StaticSlidingWindowLayer"):

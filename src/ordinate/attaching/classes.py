@@ -23,8 +23,9 @@ class AttachedModule:
     state: ClassVar[Any]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Copy the module: the copy is attached, too."""
-        again = object.__new__(type(self))
+        """Copy the module: the copy is attached, too, and knows nothing of this one's forwards."""
+        kind = type(self)
+        again: Self = object.__new__(_class_of(kind.original, vars(kind)["forward"], copy.deepcopy(kind.state, memo)))
         memo[id(self)] = again
         again.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return again
@@ -61,10 +62,7 @@ def attach_module(module: nn.Module, forward: Function, state: object) -> None:
         >>> type(module) is nn.Identity
         True
     """
-    own = type(module)
-    names = {"forward": forward, "original": own, "state": state, "__module__": own.__module__, "__qualname__": own.__qualname__}
-    # In this order: Python lets a module change to a class whose first base is its own.
-    module.__class__ = type(own.__name__, (own, AttachedModule), names)
+    module.__class__ = _class_of(type(module), forward, state)
 
 
 def detach_module(module: nn.Module) -> None:
@@ -81,3 +79,9 @@ def detach_module(module: nn.Module) -> None:
         True
     """
     module.__class__ = type(module).original  # type: ignore[attr-defined]
+
+
+def _class_of(own: type[nn.Module], forward: Any, state: object) -> type[Any]:
+    names = {"forward": forward, "original": own, "state": state, "__module__": own.__module__, "__qualname__": own.__qualname__}
+    # In this order: Python lets a module change to a class whose first base is its own.
+    return type(own.__name__, (own, AttachedModule), names)

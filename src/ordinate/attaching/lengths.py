@@ -33,8 +33,9 @@ class Record:
 
 @dataclasses.dataclass(kw_only=True)
 class Pass:
-    """One forward: its cache, its mask [B, all tokens] and whether positions were given; then what was made of them."""
+    """One forward: whether the model's own, its cache, mask [B, all tokens] and whether positions were given; what came of them."""
 
+    inside: bool = False
     cache: Any = None
     mask: torch.Tensor | None = None
     given: bool = True
@@ -70,6 +71,7 @@ class Lengths:
         """Begin a forward of the model with these inputs."""
         mask = inputs.get("attention_mask")
         self.now = Pass(
+            inside=True,
             cache=next((inputs[name] for name in CACHE_NAMES if inputs.get(name) is not None), None),
             mask=mask if isinstance(mask, torch.Tensor) and mask.ndim == 2 else None,
             given=inputs.get("position_ids") is not None,
@@ -81,13 +83,16 @@ class Lengths:
 
     def adopt(self, cache: Any) -> None:
         """Keep what is known of the sequences beside the cache that their keys go to; the model may have made it just now."""
-        assert self.now.record is not None
+        if self.now.record is None:
+            raise ValueError("attach: needed the model's own forward, or its rotary module before its layers, got a layer alone")
         self.records[cache] = self.now.record
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # lengths are read
     def __call__(self, x: torch.Tensor, positions: torch.Tensor, layer_type: str | None) -> Any:
         """Give what the model's layers take for cos and sin."""
         label, places = self.angles.label(layer_type), self.angles.coordinates_last(positions)
+        if not self.now.inside:
+            self.now = Pass()  # a rotary module that is called by hand: nothing of the call before counts
         if self.now.record is None:
             self._begin(places)
         cos, sin = self._tables(label, _for_rows(places, len(self.now.lengths)))
@@ -167,6 +172,48 @@ def _row_lengths(now: Pass, places: torch.Tensor) -> list[int]:
     return [max(int(end), 1) for end in ends.amax(dim=1).tolist()]
 
 
+class Entering:
+    """Tells lengths of a forward's inputs. An object, which a deep copy of the model copies together with the lengths.
+
+    Args:
+        lengths: what is told.
+        names: of the forward's arguments.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> told = SimpleNamespace(enter=print)
+        >>> Entering(told, ["input_ids"])(nn.Identity(), (5,), {"cache": None})
+        {'input_ids': 5, 'cache': None}
+    """
+
+    def __init__(self, lengths: Lengths, names: list[str]) -> None:
+        self.lengths, self.names = lengths, names
+
+    def __call__(self, _module: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Begin."""
+        self.lengths.enter({**dict(zip(self.names, positional, strict=False)), **named})
+
+
+class Leaving:
+    """Tells lengths that a forward has ended.
+
+    Args:
+        lengths: what is told.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> Leaving(SimpleNamespace(leave=lambda: print("ended")))(nn.Identity(), (), None)
+        ended
+    """
+
+    def __init__(self, lengths: Lengths) -> None:
+        self.lengths = lengths
+
+    def __call__(self, _module: nn.Module, _positional: Any, _output: Any) -> None:
+        """End."""
+        self.lengths.leave()
+
+
 def watch(owner: nn.Module, lengths: Lengths) -> None:
     """Let a model's forwards begin and end with these lengths.
 
@@ -183,17 +230,8 @@ def watch(owner: nn.Module, lengths: Lengths) -> None:
         >>> len(owner._forward_pre_hooks)
         0
     """
-    names = list(inspect.signature(owner.forward).parameters)
-
-    # Functions, not methods: a deep copy of the model keeps them.
-    def enter(_module: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
-        lengths.enter({**dict(zip(names, positional, strict=False)), **named})
-
-    def leave(_module: nn.Module, _positional: Any, _output: Any) -> None:
-        lengths.leave()
-
-    owner.register_forward_pre_hook(enter, with_kwargs=True)
-    owner.register_forward_hook(leave, always_call=True)
+    owner.register_forward_pre_hook(Entering(lengths, list(inspect.signature(owner.forward).parameters)), with_kwargs=True)
+    owner.register_forward_hook(Leaving(lengths), always_call=True)
 
 
 def unwatch(owner: nn.Module) -> None:
