@@ -212,6 +212,7 @@ OF_TYPE: dict[str, dict[str, Any]] = dict.fromkeys((*PAIRED, "speech_to_text", "
 OF_TYPE |= {"blt": {}, "nemotron_h": LISTED}
 OF_TYPE |= {"dots3_note": {"num_hidden_layers": 4}, "dots3_note_text": {"num_hidden_layers": 4}}
 OF_TYPE |= {"deepseek_v4": {"num_hidden_layers": 4}, "qwen2_5_omni_dit": {"num_hidden_layers": 4}}
+OF_TYPE |= {name: {} for name in ("parakeet_ctc", "parakeet_rnnt", "parakeet_tdt", "nemotron_asr_streaming")}
 SECTIONS = {"head_dim": 16, "rope_parameters": {"mrope_section": [2, 2, 2, 2]}}
 OF_TYPE |= {"hunyuan_vl": {"num_hidden_layers": 4, **SECTIONS}, "hunyuan_vl_text": {"num_hidden_layers": 4, **SECTIONS}}
 # Types whose sizes stand in configurations inside.

@@ -1,7 +1,6 @@
 """Where models of speech in transformers 5.24 depart from their configurations or from themselves, and what ``read`` does."""
 
 import copy
-import inspect
 import warnings
 
 import pytest
@@ -14,8 +13,6 @@ from transformers import AutoModel
 from transformers.models.clvp.modeling_clvp import ClvpRotaryPositionalEmbedding
 from transformers.models.moonshine.modeling_moonshine import MoonshineModel
 from transformers.models.moonshine_streaming.modeling_moonshine_streaming import MoonshineStreamingEncoder
-from transformers.models.nemotron_asr_streaming import modeling_nemotron_asr_streaming
-from transformers.models.parakeet import modeling_parakeet
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertRotaryPositionalEmbedding
 
 from ordinate import checkpoints
@@ -98,14 +95,3 @@ def test_frequencies_in_bfloat16_are_wrong_and_ours_have_no_dtype(model_type):
     expected = (places * torch.tensor([base ** (-2 * pair / width) for pair in range(24)], dtype=torch.float64)).sin()
     assert (at.sin.double() - expected).abs().max() < 1e-4
     assert (sin[:, :24] - expected).abs().max() > 0.5
-
-
-UNCALLED = [(modeling_parakeet, "parakeet_encoder"), (modeling_nemotron_asr_streaming, "nemotron_asr_streaming_encoder")]
-
-
-@pytest.mark.parametrize(("file", "model_type"), UNCALLED, ids=lambda value: getattr(value, "__name__", value))
-def test_functions_that_nothing_calls(file, model_type):
-    """They count distances as Transformer-XL does; what would turn queries and keys is defined, and never called."""
-    assert inspect.getsource(file).count("apply_rotary_pos_emb(") == 1
-    with pytest.raises(ValueError, match="is not in the table"):
-        read({"model_type": model_type, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2})

@@ -7,9 +7,7 @@ MISTRAL_LARGE4 = (
 )
 BOXES = "boxes on the page have tables of their own"
 CALLED = "each call names the tokens that see past the window"
-DISTANCES = "sinusoids of the distance are projected in every layer (Transformer-XL), in a form that no plan says"
 OTHERWISE = "its attention is no softmax over all keys"
-
 
 LEFT_OUT: dict[str, str] = {
     "autoformer": "it attends to delays, by autocorrelation",
@@ -37,9 +35,7 @@ LEFT_OUT: dict[str, str] = {
     "mistral_large4_text": MISTRAL_LARGE4,
     "mra": OTHERWISE,
     "musicflamingo": "features at the input are turned, by products of two times and in float64, and not queries and keys",
-    "nemotron_asr_streaming_encoder": DISTANCES,
     "nystromformer": OTHERWISE,
-    "parakeet_encoder": DISTANCES,
     "pegasus_x": "its sinusoids are computed in the activations' dtype",
     "prophetnet": "its decoder predicts several tokens at once, each with a bias of its own",
     "sew-d": "a convolution over the frames gives positions too",

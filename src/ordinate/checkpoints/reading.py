@@ -14,6 +14,7 @@ from ordinate.checkpoints import (
     dit_models,
     dots3_models,
     entrywise_models,
+    fast_conformers,
     pair_models,
     rotary_pairs,
     still_models,
@@ -41,7 +42,7 @@ BESIDE = ("vision_config", "audio_config", "talker_config", "token2wav_config", 
 ADDED = {**table_models.READERS, **pair_models.READERS, **t5_models.READERS, **bias_models.READERS}
 OTHER_TYPES = {**ADDED, **rotary_pairs.READERS, **dict.fromkeys(AXIAL_TYPES, read_axial)}
 OTHER_TYPES |= {**still_models.READERS, **blt_models.READERS, **dots3_models.READERS, **deepseek_v4_models.READERS}
-OTHER_TYPES |= {**dit_models.READERS, **entrywise_models.READERS}
+OTHER_TYPES |= {**dit_models.READERS, **entrywise_models.READERS, **fast_conformers.READERS}
 # Other names of a type: older ones, and types that share its code.
 SAME = {"mt5": "t5", "gpt-sw3": "gpt2", "kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 MODELS_INSIDE = ("audio_encoder_config", "codec_config", "semantic_model_config")
