@@ -303,7 +303,7 @@ def test_a_rotary_module_by_itself_has_no_memory(rule):
         ordinate.detach(model)
         ordinate.attach(model)
         with pytest.raises(ValueError, match="or its rotary module before its layers, got a layer alone"):
-            layer(states, position_embeddings=tuple(part[:, :4] for part in short), past_key_values=DynamicCache())
+            layer(states, position_embeddings=tuple(part[:, :4] for part in short), cache=DynamicCache())
 
 
 def test_a_static_window_is_refused(rule):

@@ -291,6 +291,18 @@ def test_attentions_and_hidden_states_are_given():
         assert all(torch.equal(ours, theirs) for ours, theirs in zip(during[name], before[name], strict=True))
 
 
+def test_a_configuration_that_was_changed_afterwards_is_refused():
+    model = llama()
+    model.config.rope_parameters["rope_theta"] = 5e5
+    with pytest.raises(ValueError, match="needed a model built with the frequencies that its configuration has now, got others"):
+        ordinate.attach(model)
+    assert not any(isinstance(module, AttachedModule) for module in model.modules())
+    model.to(torch.bfloat16).float()  # frequencies rounded by a cast are no others
+    model.config.rope_parameters["rope_theta"] = 10000.0
+    with ordinate.attach(model):
+        pass
+
+
 def test_two_bases():
     sizes = {**SIZES, "head_dim": 12, "sliding_window": 8, "query_pre_attn_scalar": 12}
     kinds = ["sliding_attention", "full_attention"]

@@ -28,6 +28,8 @@ UNFIT = {
     "glm4v_moe:Glm4vMoeTextConfig": "hidden_size: needed a multiple of the 96 heads, got 4096",
     "glm_image:GlmImageConfig": "mrope_section: needed two numbers or more that add up to 64 pairs, got (8, 12, 12)",
     "glm_image:GlmImageTextConfig": "mrope_section: needed two numbers or more that add up to 64 pairs, got (8, 12, 12)",
+    "hunyuan_vl:HunYuanVLConfig": "mrope_section: needed two numbers or more, the pairs of each coordinate, got None",
+    "hunyuan_vl:HunYuanVLTextConfig": "mrope_section: needed two numbers or more, the pairs of each coordinate, got None",
     "lfm2_moe:Lfm2MoeConfig": "layer_types: needed, got nothing",
     "qwen3_omni_moe:Qwen3OmniMoeConfig": "hidden_size: needed a multiple of the 28 heads, got 2048",
     "qwen3_omni_moe:Qwen3OmniMoeTextConfig": "hidden_size: needed a multiple of the 28 heads, got 2048",
@@ -35,7 +37,16 @@ UNFIT = {
     "seamless_m4t:SeamlessM4TConfig": "position_embeddings_type: needed one of rotary, got 'relative'",
 }
 # Types with no class of default values that fits, and one whose class has no name of a type.
-UNPLANNED = {"cohere_compass_text", "esm", "glm4_moe", "glm4v_moe_text", "glm4v_text", "glm_image_text", "lfm2_moe"}
+UNPLANNED = {
+    "cohere_compass_text",
+    "esm",
+    "glm4_moe",
+    "glm4v_moe_text",
+    "glm4v_text",
+    "glm_image_text",
+    "hunyuan_vl_text",
+    "lfm2_moe",
+}
 UNPLANNED |= {"qwen3_omni_moe_code2wav", "qwen3_omni_moe_text", "seamless_m4t"}
 KEPT = ROOT / "benchmarks" / "results" / "default_configs_transformers_5_24.json"
 

@@ -112,11 +112,11 @@ def test_count(capsys):
         "reproduced": dict(sorted(REPRODUCED.items())),
         "left_out": {name: LEFT_OUT[model_type] for name, model_type in sorted(LEFT_OUT_AS.items())},
     }
-    complex_ones = sorted(name for name, how in REPRODUCED.items() if how == "within an ulp")
     with capsys.disabled():
         print(f"\nreproduced: {len(REPRODUCED)} of {len(ROTARY)} directories of transformers with rotary code")
-        print(f"of these within an ulp, where complex numbers are multiplied: {', '.join(complex_ones)}")
-        print(f"of these {NOTHING_TURNS}, with sinusoids of the distance: {', '.join(BY_DISTANCE)}")
+        for how in sorted(set(REPRODUCED.values())):
+            names = sorted(name for name, found_so in REPRODUCED.items() if found_so == how)
+            print(f"{how}: {len(names)}" + (f" ({', '.join(names)})" if len(names) < 10 else ""))
         for name, reason in found["left_out"].items():
             print(f"left out: {name}: {reason}")
     if os.environ.get("ORDINATE_KEEP"):

@@ -15,6 +15,7 @@ from ordinate.attaching.applying import COMPLEX_SEQUENCE_DIM, INTO_HALVES, Turn,
 from ordinate.attaching.caches import CachedTurning, faults_of_raw_keys
 from ordinate.attaching.classes import AttachedModule, attach_module, detach_module
 from ordinate.attaching.finding import Found, find
+from ordinate.attaching.frequencies import other_frequencies
 from ordinate.attaching.functions import rebound
 from ordinate.attaching.lengths import GIVEN_ALL_PLACES, Lengths, OnSwitch, unwatch, watch
 from ordinate.checkpoints.plan import LayerPlan, PositionPlan, StackPlan
@@ -110,6 +111,8 @@ def attach(
         more.append("scaling: needed a rule that depends on no length, since angles of cached tokens are made anew at every step")
     if found is not None and by_length and on_switch == "returned":
         more += faults_of_raw_keys(found, plan.model_type, _turn(found, schemes))
+    if found is not None:
+        more += other_frequencies(found, _schemes(plan.stack(), None)[0])
     if faults or more or found is None:
         raise ValueError(f"attach: {plan.model_type}: {'; '.join([*faults, *more])}")
     _put_in(found, plan, schemes, phases, on_switch if by_length else None)
