@@ -10,7 +10,8 @@ import torch
 
 from contract_tools import draw, identical, near, refuses
 from ordinate import attend, checkpoints
-from ordinate.checkpoints.plan import PositionPlan, RopePlan
+from ordinate.checkpoints.plan import PositionPlan
+from ordinate.checkpoints.scheme_plans import RopePlan
 
 SIZES = {"num_hidden_layers": 2, "hidden_size": 512, "num_attention_heads": 4, "max_position_embeddings": 4096}
 

@@ -19,23 +19,22 @@ import torch
 from ordinate import checkpoints, positions
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
 from ordinate.checkpoints.explaining import as_values
-from ordinate.checkpoints.plan import (
-    AxialRopePlan,
-    DebertaPlan,
-    EntrywiseRopePlan,
-    LearnedPlan,
-    PositionPlan,
-    ShawPlan,
-    SinusoidalPlan,
-    StackPlan,
-    T5Plan,
-    TransformerXLPlan,
-)
+from ordinate.checkpoints.plan import PositionPlan, StackPlan
 from ordinate.checkpoints.reading import MODEL_TYPES, SAME
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RULE_KEYS, TELLING_KEYS
 from ordinate.checkpoints.rope_rules import TYPES
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.rotary_types.parts import PARTS
+from ordinate.checkpoints.scheme_plans import (
+    AxialRopePlan,
+    DebertaPlan,
+    EntrywiseRopePlan,
+    LearnedPlan,
+    ShawPlan,
+    SinusoidalPlan,
+    T5Plan,
+    TransformerXLPlan,
+)
 from ordinate.checkpoints.stacked import STACKED
 from ordinate.checkpoints.vocabulary import KNOWN
 from ordinate.checkpoints.wholes import WHOLES

@@ -15,7 +15,8 @@ import torch
 
 from ordinate import Deberta, Learned, Rope, T5Bias, checkpoints, positions
 from ordinate.checkpoints.explaining import as_values
-from ordinate.checkpoints.plan import PositionIds, QueryScale, RopePlan
+from ordinate.checkpoints.plan import PositionIds, QueryScale
+from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.scaling import Llama3
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -351,7 +352,7 @@ def test_slips_are_named(change: dict[str, Any], said: str) -> None:
         checkpoints.read({**LLAMA, **change})
 
 
-@pytest.mark.parametrize("name", ["reformer", "gemma3n", "xlnet", "qwen"])
+@pytest.mark.parametrize("name", ["reformer", "xlnet", "qwen", "mamba", "clip_vision_model"])
 def test_other_architectures_are_no_slips(name: str) -> None:
     with pytest.raises(ValueError, match="is not in the table") as refused:
         checkpoints.read({**LLAMA, "model_type": name})

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from mutations import accepted, refused, small
 
-from ordinate.checkpoints.plan import MultimodalRopePlan, PositionPlan
+from ordinate.checkpoints.plan import PositionPlan
+from ordinate.checkpoints.scheme_plans import MultimodalRopePlan
 
 QWEN2, QWEN3, ERNIE = "qwen2_vl_text", "qwen3_vl_text", "ernie4_5_vl_moe_text"
 BASE = {"rope_type": "default", "rope_theta": 10000.0}

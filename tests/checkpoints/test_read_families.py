@@ -10,8 +10,8 @@ import pytest
 from mutations import CONFIGS, accepted, refused, small
 
 from ordinate.checkpoints.left_out import LEFT_OUT
-from ordinate.checkpoints.plan import LearnedPlan, ShawPlan, SinusoidalPlan, T5Plan, TransformerXLPlan
 from ordinate.checkpoints.reading import MODEL_TYPES
+from ordinate.checkpoints.scheme_plans import LearnedPlan, ShawPlan, SinusoidalPlan, T5Plan, TransformerXLPlan
 
 
 def published(name: str) -> Any:

@@ -21,8 +21,8 @@ from reading_rules import (
     rules_of,
 )
 
-from ordinate.checkpoints.plan import MultimodalRopePlan
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+from ordinate.checkpoints.scheme_plans import MultimodalRopePlan
 
 LAST, NEXT = torch.tensor([TRAINED - 1]), torch.tensor([TRAINED])  # the longest trained sequence, and one token more
 SPELLINGS = {"new": new_spelling, "old": old_spelling, "plain": plain_spelling}

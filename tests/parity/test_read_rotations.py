@@ -18,7 +18,8 @@ from reading_rules import PLAIN_ONLY, new_spelling, plain_spelling
 from reading_spy import LENGTH, angles, listen, run, stillness
 
 from ordinate.checkpoints.built import query_factors
-from ordinate.checkpoints.plan import MultimodalRopePlan, QueryScale
+from ordinate.checkpoints.plan import QueryScale
+from ordinate.checkpoints.scheme_plans import MultimodalRopePlan
 
 FAR = torch.tensor([*range(LENGTH - 3), 1000, 40000, 1000003])
 IN_TABLE = torch.tensor([*range(LENGTH - 1), 1000])

@@ -10,7 +10,7 @@ import torch
 
 from ordinate import phases as phase_recipes
 from ordinate.attaching.applying import Form
-from ordinate.checkpoints.plan import MultimodalRopePlan, RopePlan
+from ordinate.checkpoints.scheme_plans import MultimodalRopePlan, RopePlan
 from ordinate.phases import Frequencies, Phases
 from ordinate.rotation import Arithmetic
 from ordinate.schemes.multimodal_rope import MultimodalRope

@@ -9,8 +9,9 @@ from ordinate.checkpoints.axial_types import AXIAL_TYPES, AxialType
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.grid_plan import GridPlan
 from ordinate.checkpoints.kinds import MOST_LAYERS, number, short, whole
-from ordinate.checkpoints.plan import AxialRopePlan, LayerPlan, PositionIds, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PositionIds, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, read_rope
+from ordinate.checkpoints.scheme_plans import AxialRopePlan
 
 WIDEST_HEAD = 2**16
 MOST_MERGED = 2**10

@@ -9,15 +9,9 @@ from typing import Any
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import Reading, flag, number, one_of, ordinary, short, whole
-from ordinate.checkpoints.plan import (
-    AlibiPlan,
-    DebertaPlan,
-    DebertaTablePlan,
-    LayerPlan,
-    LearnedPlan,
-    StackPlan,
-)
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers
+from ordinate.checkpoints.scheme_plans import AlibiPlan, DebertaPlan, DebertaTablePlan, LearnedPlan
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
 
 MPT = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "d_model"}

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from ordinate.attention import AttentionScheme, attend, attention_at
-from ordinate.checkpoints import plan as plans
+from ordinate.checkpoints import scheme_plans as plans
 from ordinate.checkpoints.patches import window_ids
-from ordinate.checkpoints.plan import AttentionPlan, InputPlan, LayerPlan, PowerScale, QueryScale, RotaryPlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PowerScale, QueryScale, StackPlan
+from ordinate.checkpoints.scheme_plans import AttentionPlan, InputPlan, RotaryPlan
 from ordinate.checkpoints.turning_otherwise import narrowed, sees_chunks, turned_by_heads, turned_heads, turned_states
 from ordinate.phases import Phases
 from ordinate.positions import Positions, as_tensor

@@ -8,7 +8,8 @@ from ordinate.checkpoints.distance_models import SIDES, learned_vectors, project
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.fixed_rotation import alike_stack, fixed_rope
 from ordinate.checkpoints.kinds import MOST_LAYERS, number, one_of
-from ordinate.checkpoints.plan import LayerPlan, ShawPlan, StackPlan, TransformerXLPlan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
+from ordinate.checkpoints.scheme_plans import ShawPlan, TransformerXLPlan
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
 
 CONVOLUTIONS = ("num_conv_pos_embeddings", "num_conv_pos_embedding_groups")  # modules that no forward pass calls

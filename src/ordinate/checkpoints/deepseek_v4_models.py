@@ -8,8 +8,9 @@ from typing import Any
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, number, one_of, row_of, short, whole
 from ordinate.checkpoints.layer_kinds import SLIDING
-from ordinate.checkpoints.plan import LayerPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
+from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.checkpoints.table_models import Reader, Stacks
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD
 

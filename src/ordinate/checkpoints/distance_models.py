@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import whole
-from ordinate.checkpoints.plan import ShawPlan, TransformerXLPlan
+from ordinate.checkpoints.scheme_plans import ShawPlan, TransformerXLPlan
 
 SIDES = ("left_max_position_embeddings", "right_max_position_embeddings")
 MOST_ROWS = 2**20

@@ -9,8 +9,9 @@ from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, short, whole
 from ordinate.checkpoints.layer_kinds import FULL, SLIDING, types_of
 from ordinate.checkpoints.layer_lists import INDEXED
-from ordinate.checkpoints.plan import LayerPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
+from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.checkpoints.table_models import Reader, Stacks
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD
 

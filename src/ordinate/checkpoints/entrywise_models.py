@@ -9,11 +9,12 @@ from typing import Any
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.grid_plan import GridPlan
 from ordinate.checkpoints.kinds import MOST_LAYERS, short, whole
-from ordinate.checkpoints.plan import EntrywiseRopePlan, LayerPlan, MultimodalRopePlan, PositionIds, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PositionIds, StackPlan
 from ordinate.checkpoints.rope_dictionary import DICTIONARIES, RopeKeys
 from ordinate.checkpoints.rope_sections import SectionKeys
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import RotaryType
+from ordinate.checkpoints.scheme_plans import EntrywiseRopePlan, MultimodalRopePlan
 from ordinate.checkpoints.table_models import Reader, Stacks
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.fixed_rotation import SCALED_FIRST, alike_stack, fixed_rope
 from ordinate.checkpoints.kinds import flag, number, one_of, short, whole
-from ordinate.checkpoints.plan import LearnedPlan, PositionIds, StackPlan
+from ordinate.checkpoints.plan import PositionIds, StackPlan
+from ordinate.checkpoints.scheme_plans import LearnedPlan
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, sizes
 
 

@@ -10,16 +10,8 @@ from typing import Any
 from ordinate.checkpoints.coordinates import entries_of, shared_out, words
 from ordinate.checkpoints.kinds import short
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import (
-    EntrywiseRopePlan,
-    LayerPlan,
-    MultimodalRopePlan,
-    PositionPlan,
-    PowerScale,
-    QueryScale,
-    RopePlan,
-    StackPlan,
-)
+from ordinate.checkpoints.plan import LayerPlan, PositionPlan, PowerScale, QueryScale, StackPlan
+from ordinate.checkpoints.scheme_plans import EntrywiseRopePlan, MultimodalRopePlan, RopePlan
 from ordinate.scaling.rule import Rule
 
 

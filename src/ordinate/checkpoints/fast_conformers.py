@@ -8,8 +8,9 @@ from typing import Any
 from ordinate.checkpoints.distance_models import MOST_HEADS
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, short, whole
-from ordinate.checkpoints.plan import LayerPlan, StackPlan, TransformerXLPlan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
 from ordinate.checkpoints.recording import check_leftovers
+from ordinate.checkpoints.scheme_plans import TransformerXLPlan
 from ordinate.checkpoints.table_models import Reader, Stacks
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ordinate.checkpoints.fields import Fields
-from ordinate.checkpoints.plan import InputPlan, LayerPlan, PositionIds, RopePlan, StackPlan, Turned
+from ordinate.checkpoints.plan import LayerPlan, PositionIds, StackPlan, Turned
+from ordinate.checkpoints.scheme_plans import InputPlan, RopePlan
 
 if TYPE_CHECKING:
     from ordinate.rotation import Arithmetic

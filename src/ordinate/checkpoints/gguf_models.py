@@ -16,10 +16,11 @@ from ordinate.checkpoints import bias_models, table_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.gguf_header import GGUFHeader, read_header, read_small_tensor
 from ordinate.checkpoints.kinds import MOST, ordinary, printable, short
-from ordinate.checkpoints.plan import PositionPlan, RopePlan, StackPlan
+from ordinate.checkpoints.plan import PositionPlan, StackPlan
 from ordinate.checkpoints.recording import finished
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
+from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.scaling import LongRoPE
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import flag, whole
-from ordinate.checkpoints.plan import IdsFrom, InputPlan, LayerPlan, LearnedPlan, PositionIds, SinusoidalPlan, StackPlan
+from ordinate.checkpoints.plan import IdsFrom, LayerPlan, PositionIds, StackPlan
+from ordinate.checkpoints.scheme_plans import InputPlan, LearnedPlan, SinusoidalPlan
 from ordinate.checkpoints.table_models import Reader, Stacks, head_scale, layers_of, sizes
 from ordinate.checkpoints.table_types import NOTHING
 

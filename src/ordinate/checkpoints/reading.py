@@ -95,7 +95,7 @@ def read(source: Any, *, model_type: str | None = None, part: str | None = None,
     found, own = find_source(source), None
     if part is not None:
         found, own = part_of(found, part, MODEL_TYPES)
-    plan = _plan(found, model_type or own, ignore, is_part=part is not None)
+    plan = _plan(found, own if model_type is None else model_type, ignore, is_part=part is not None)
     for text in plan.warnings:
         warnings.warn(f"{plan.source}: {text}", stacklevel=2)
     return plan

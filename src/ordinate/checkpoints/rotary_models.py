@@ -10,9 +10,10 @@ from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, flag, ordinary, short, switch, whole
 from ordinate.checkpoints.layer_kinds import FULL, LayerKind, both_ways
 from ordinate.checkpoints.layer_sources import CROSS
-from ordinate.checkpoints.plan import LayerPlan, MultimodalRopePlan, PositionIds, PowerScale, QueryScale, RopePlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, PositionIds, PowerScale, QueryScale, StackPlan
 from ordinate.checkpoints.rope_dictionary import RopeKeys, RopeSettings, read_rope
 from ordinate.checkpoints.rotary_types import RotaryType
+from ordinate.checkpoints.scheme_plans import MultimodalRopePlan, RopePlan
 from ordinate.checkpoints.wide_heads import WIDEST_HEAD, full_head
 from ordinate.scaling import Proportional, YaRN
 

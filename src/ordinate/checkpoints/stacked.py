@@ -9,11 +9,12 @@ from typing import Any, Literal
 from ordinate.checkpoints import clvp_models, conformer_models, esm_models
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import short, whole
-from ordinate.checkpoints.plan import LayerPlan, LearnedPlan, StackPlan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
 from ordinate.checkpoints.recording import check_causal, check_leftovers
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.rotary_types.parts import PARTS
+from ordinate.checkpoints.scheme_plans import LearnedPlan
 from ordinate.checkpoints.table_models import Reader
 
 READERS: dict[str, Reader] = {**esm_models.READERS, **conformer_models.READERS, **clvp_models.READERS}

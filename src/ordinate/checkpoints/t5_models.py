@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, whole
-from ordinate.checkpoints.plan import LayerPlan, StackPlan, T5Plan
+from ordinate.checkpoints.plan import LayerPlan, StackPlan
+from ordinate.checkpoints.scheme_plans import T5Plan
 from ordinate.checkpoints.table_models import Reader, Stacks, after_padding, head_scale, sizes
 
 MOST_HEADS = 2**12

@@ -8,7 +8,8 @@ from typing import Any
 
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import MOST_LAYERS, Reading, flag, one_of, row_of, short, whole
-from ordinate.checkpoints.plan import IdsFrom, LayerPlan, LearnedPlan, PositionIds, StackPlan
+from ordinate.checkpoints.plan import IdsFrom, LayerPlan, PositionIds, StackPlan
+from ordinate.checkpoints.scheme_plans import LearnedPlan
 from ordinate.checkpoints.table_types import NOTHING, TABLE_TYPES, TableType
 
 Stacks = tuple[StackPlan, ...]
