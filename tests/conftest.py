@@ -1,5 +1,6 @@
 """Fixed seeds and a fixed hypothesis profile: every run draws the same numbers. And two real checkpoints that come as packages."""
 
+import signal
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, d
 hypothesis.settings.load_profile("fixed")
 # The tensors are small: one thread is faster, and sums have one order.
 torch.set_num_threads(1)
+# A suite started in the background ignores Ctrl-C, and so would the commands that it starts and then stops.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,9 @@ def test_word_order_from_the_command_line(
     assert stored["text"] is None
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
-    """A long comparison whose two workers (and the resource tracker) are there."""
+@contextmanager
+def started(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A long comparison whose two workers (and the resource tracker) are there; it does not outlive its test."""
     running = subprocess.Popen(
         [sys.executable, "-m", "ordinate.cli.main", *QUICK, "--steps", "100000", "--output", "out", "--workers", "2"],
         cwd=folder,
@@ -117,8 +119,13 @@ def started(folder: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-    wait_for(lambda: len(children(running.pid)) >= 3)
-    return running
+    try:
+        wait_for(lambda: len(children(running.pid)) >= 3)
+        yield running
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
 
 
 @pytest.mark.parametrize(
@@ -173,10 +180,10 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path, sent: signal.Signals, status: int) -> None:
     assert command(*QUICK, "--output", "out", folder=tmp_path).returncode == 0
     earlier = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    running = started(tmp_path)
-    workers = children(running.pid)
-    os.kill(running.pid, sent)
-    _, errors = running.communicate(timeout=60)
+    with started(tmp_path) as running:
+        workers = children(running.pid)
+        os.kill(running.pid, sent)
+        _, errors = running.communicate(timeout=60)
     assert running.returncode == status
     assert "Traceback" not in errors
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
@@ -184,21 +191,21 @@ def test_stopping_midway_leaves_an_earlier_report_and_no_process(tmp_path: Path,
 
 
 def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
-    running = started(tmp_path)
-    os.killpg(running.pid, signal.SIGINT)
-    time.sleep(0.2)
-    if running.poll() is None:
+    with started(tmp_path) as running:
         os.killpg(running.pid, signal.SIGINT)
-    _, errors = running.communicate(timeout=30)
+        time.sleep(0.2)
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=30)
     assert running.returncode in (130, -signal.SIGINT)
     assert "most recent call last" not in errors.replace("Exception ignored", "")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_dead_worker_is_one_line(tmp_path: Path) -> None:
-    running = started(tmp_path)
-    os.kill(children(running.pid)[-1], signal.SIGKILL)
-    _, errors = running.communicate(timeout=60)
+    with started(tmp_path) as running:
+        os.kill(children(running.pid)[-1], signal.SIGKILL)
+        _, errors = running.communicate(timeout=60)
     assert running.returncode == 1
     assert errors == "ordinate compare: a worker process died (out of memory?); try fewer --workers or smaller lengths\n"
 

@@ -104,3 +104,13 @@ def test_ctrl_c_while_the_pool_ends_is_heard_after_it() -> None:
     assert signal.getsignal(signal.SIGINT) is before
     with _ctrl_c_held():
         pass
+
+
+def test_a_process_that_ignores_ctrl_c_goes_on_ignoring_it() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with _ctrl_c_held():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

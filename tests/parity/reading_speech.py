@@ -9,6 +9,7 @@ WIDE = {**DECLARED, "hidden_size": 128}  # for code whose heads make up the widt
 ENCODER = {**DIVIDED, "num_key_value_heads": 4, "num_mel_bins": 16}
 FFN = {**{key: value for key, value in WIDE.items() if key != "intermediate_size"}, "ffn_dim": 32}  # Moshi's name of that size
 CODEC = {**WIDE, "num_key_value_heads": 4, "sliding_window": 9}
+PROTEINS = {**DIVIDED, "hidden_size": 64, "intermediate_size": 32, "vocab_size": 64}
 PE = {**DECLARED, "num_key_value_heads": 4}
 SPEECH = {
     "dia_encoder": DECLARED,
@@ -20,7 +21,7 @@ SPEECH = {
         "cross_num_attention_heads": 2,
         "cross_num_key_value_heads": 2,
     },
-    "evolla": {**WIDE, "aligner_num_add_layers": 1},
+    "evolla": {**WIDE, "aligner_num_add_layers": 1, "resampler_depth": 1, "protein_encoder_config": PROTEINS},
     "glmasr_encoder": ENCODER,
     "gradium_phonon_tts": {**WIDE, "flow_head_config": {"condition_dim": 128}},
     "kyutai_speech_to_text": {**FFN, "num_codebooks": 2, "codebook_vocab_size": 8, "audio_pad_token_id": 3, "sliding_window": 64},

@@ -141,7 +141,8 @@ def test_a_rule_in_place_of_the_models_own(model_type):
 
 
 # Qwen3-Omni's talker stops with an error: its configuration has no size that its code reads.
-WHOLES = [name for name in WITH_COORDINATES if name != "qwen3_omni_moe"]
+# HunYuan-VL's text part turns every entry by an axis of its own.
+WHOLES = [name for name in WITH_COORDINATES if name not in ("qwen3_omni_moe", "hunyuan_vl")]
 
 
 @pytest.mark.parametrize("whole", WHOLES)
@@ -159,3 +160,10 @@ def test_wholes_by_their_text_part(whole):
     assert all(name.startswith(text) for name in attached)
     layers = {name.removeprefix(text).split(".")[1] for name in attached if name.startswith(f"{text}layers.")}
     assert len(layers) == turning
+
+
+def test_entries_with_an_axis_each_are_refused():
+    with torch.device("meta"):
+        model = AutoModel.from_config(config_of(whole_of("hunyuan_vl")))
+    with pytest.raises(ValueError, match="hunyuan_vl_text: needed layers that turn queries and keys by one position or M-RoPE"):
+        ordinate.attach(model)

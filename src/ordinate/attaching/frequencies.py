@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import torch
 
@@ -28,23 +29,27 @@ def other_frequencies(found: Found, schemes: Mapping[str, Plan]) -> list[str]:
         >>> other_frequencies(Found(owner=torch.nn.Identity(), rotaries=[], by_type=False, attentions=[], form="cos sin"), {})
         []
     """
-    faults = []
-    for module in found.rotaries:
-        for kind, scheme in schemes.items():
-            own = getattr(module, f"{kind}_inv_freq", getattr(module, "inv_freq", None))
-            fixed = scheme.scaling is None or not scheme.scaling.needs_length
-            if fixed and isinstance(own, torch.Tensor) and _is_a_table(own):
-                ours = torch.tensor(rope_of(scheme).inverse_frequencies, dtype=torch.float32).abs()
-                if own.shape == ours.shape and not torch.allclose(own.detach().cpu(), ours, rtol=ROUNDED, atol=0.0):
-                    faults.append(
-                        "needed a model built with the frequencies that its configuration has now, got others in its module; "
-                        "build it again from the changed configuration, or give the rule as scaling="
-                    )
-    return list(dict.fromkeys(faults))
+    for kind, scheme in schemes.items():
+        # One table at least: Molmo 2 makes a second one for layers that are not scaled, even where there are none.
+        owns = [getattr(module, f"{kind}_inv_freq", getattr(module, "inv_freq", None)) for module in found.rotaries]
+        if _none_is_declared(owns, scheme):
+            return [
+                "needed a model built with the frequencies that its configuration has now, got others in its module; "
+                "build it again from the changed configuration, or give the rule as scaling="
+            ]
+    return []
 
 
-def _is_a_table(own: torch.Tensor) -> bool:
+def _none_is_declared(owns: list[object], scheme: Plan) -> bool:
+    if scheme.scaling is not None and scheme.scaling.needs_length:
+        return False
+    ours = torch.tensor(rope_of(scheme).inverse_frequencies, dtype=torch.float32).abs()
+    tables = [own.detach().cpu() for own in owns if _is_a_table(own) and own.shape == ours.shape]
+    return bool(tables) and not any(torch.allclose(own, ours, rtol=ROUNDED, atol=0.0) for own in tables)
+
+
+def _is_a_table(own: object) -> TypeGuard[torch.Tensor]:
     """Falling positive numbers in float32, as no memory that was never filled has."""
-    if own.is_meta or own.dtype != torch.float32 or own.ndim != 1 or own.numel() < 2:
+    if not isinstance(own, torch.Tensor) or own.is_meta or own.dtype != torch.float32 or own.ndim != 1 or own.numel() < 2:
         return False
     return bool((own.isfinite() & (own > 0)).all()) and bool((own[1:] <= own[:-1]).all()) and bool(own[0] > own[-1])

@@ -147,7 +147,8 @@ def _born_deaf() -> Iterator[None]:
 @contextmanager
 def _ctrl_c_held() -> Iterator[None]:
     """Let what must not be torn come to its end, then stop if Ctrl-C came meanwhile."""
-    if threading.current_thread() is not threading.main_thread():
+    deaf = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)  # started in the background, or no handler of Python's
+    if deaf or threading.current_thread() is not threading.main_thread():
         yield
         return
     pressed: list[int] = []
