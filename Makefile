@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: compare test test-slow zoo clean
+.PHONY: compare test test-slow test-paths bench zoo clean
 
 compare: $(VENV)/.lab
 	$(BIN)/ordinate compare --output compare-report
@@ -17,6 +17,12 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
+
+# The contract and the faults on every way that a rotation and an attention can go: each kernel, the formula, blocks, the whole.
+PATHS = "formula" "whole formula" "operator" "baseline" "avx2" "diagonals in chunks" "without operators" "blocks" "whole"
+test-paths: $(VENV)/.dev
+	for path in $(PATHS); do echo "== $$path"; $(BIN)/python -m pytest -q --path "$$path" tests/test_contract.py tests/test_faults*.py \
+	    -m "not slow" -k "not compile and not hole and not fused_equals_plain" || exit 1; done
 
 # Every model directory of transformers with rotary code against what the library makes of it; make test runs it, too.
 zoo: $(VENV)/.dev

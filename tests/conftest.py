@@ -18,9 +18,21 @@ torch.set_num_threads(1)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--path", default=None, help="hold all calls to one of the ways in tests/paths.py")
+
+
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name := request.config.getoption("--path"):
+        from paths import PATHS
+
+        PATHS[name](monkeypatch)
 
 
 def _file_of(package: str, version: str, ending: str) -> Path:

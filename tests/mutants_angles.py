@@ -8,6 +8,7 @@ import torch
 
 from mutant_tools import Patch, wrap
 from ordinate import fitting, phases, positions, rotation
+from ordinate.phases import recipe
 from ordinate.schemes import learned, rope, rotary
 
 # Angles, frequencies, positions
@@ -15,7 +16,7 @@ from ordinate.schemes import learned, rope, rotary
 
 def pair_layout_swapped(patch: Patch) -> None:
     swapped = {"half": "interleaved", "interleaved": "half"}
-    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, layout, parts: original(x, cos, sin, swapped[layout], parts))
+    _rotation(patch, lambda original, xs, cos, sin, layout, *how: original(xs, cos, sin, swapped[layout], *how))
 
 
 def sine_sign_flipped(patch: Patch) -> None:
@@ -45,7 +46,7 @@ def positions_are_row_numbers(patch: Patch) -> None:
         place = original(places, device)
         return torch.arange(place.shape[-1], device=place.device).expand(place.shape)
 
-    for module in (phases, fitting, learned):
+    for module in (recipe, fitting, learned):
         wrap(patch, module, "as_tensor", rows)
 
 
@@ -54,16 +55,16 @@ def first_row_for_all(patch: Patch) -> None:
         place = original(places, device)
         return place[:1].expand(place.shape) if place.ndim == 2 else place
 
-    for module in (phases, fitting, learned):
+    for module in (recipe, fitting, learned):
         wrap(patch, module, "as_tensor", first)
 
 
 def positions_in_bfloat16(patch: Patch) -> None:
-    wrap(patch, phases, "as_tensor", lambda original, *args: original(*args).bfloat16().double())
+    wrap(patch, recipe, "as_tensor", lambda original, *args: original(*args).bfloat16().double())
 
 
 def positions_in_float16(patch: Patch) -> None:
-    wrap(patch, phases, "as_tensor", lambda original, *args: original(*args).half().double())
+    wrap(patch, recipe, "as_tensor", lambda original, *args: original(*args).half().double())
 
 
 def phase_in_float16(patch: Patch) -> None:
@@ -81,12 +82,12 @@ def first_position_read(patch: Patch) -> None:
         place = original(*args)
         return place - place[..., 0, None] + place[..., 0, None]
 
-    for module in (phases, fitting, learned):
+    for module in (recipe, fitting, learned):
         wrap(patch, module, "as_tensor", based)
 
 
 def fractions_dropped(patch: Patch) -> None:
-    for module in (phases, fitting):
+    for module in (recipe, fitting):
         wrap(patch, module, "as_tensor", lambda original, *args: original(*args).long())
 
 
@@ -172,35 +173,43 @@ def table_grows_by_reading_positions(patch: Patch) -> None:
 # Rotation
 
 
+def _rotation(patch: Patch, change: Any) -> None:
+    """Change what turns vectors, and close the short way to the kernel."""
+    patch.setattr(rotary, "by_kernel", lambda *_: None)
+    patch.setattr(rotary, "one_by_kernel", lambda *_: None)
+    wrap(patch, rotary, "rotated", change)
+
+
 def magnitude_in_the_rotation(patch: Patch) -> None:
-    wrap(patch, rotation, "_turn", lambda original, x, cos, sin, *how: original(x, cos * 1.05, sin * 1.05, *how))
+    _rotation(patch, lambda original, xs, cos, sin, *how: original(xs, cos * 1.05, sin * 1.05, *how))
 
 
 def all_entries_turned(patch: Patch) -> None:
     """Entries outside the rotated width are written through a lower precision."""
-    wrap(patch, rotary, "rotate", lambda original, x, *args, **kwargs: original(x.bfloat16().to(x.dtype), *args, **kwargs))
+    _rotation(patch, lambda original, xs, *how: original([x.bfloat16().to(x.dtype) for x in xs], *how))
 
 
 def turned_in_place(patch: Patch) -> None:
-    def written(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return x.copy_(original(x, *args, **kwargs)) if not x.requires_grad else original(x, *args, **kwargs)
+    def written(original: Any, xs: Any, *how: Any) -> Any:
+        made = original(xs, *how)
+        return [x if x.requires_grad else x.copy_(turned) for x, turned in zip(xs, made, strict=True)]
 
-    wrap(patch, rotary, "rotate", written)
+    _rotation(patch, written)
 
 
 def turned_without_gradient(patch: Patch) -> None:
-    def detached(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return x + (original(x, *args, **kwargs) - x).detach()
+    def detached(original: Any, xs: Any, *how: Any) -> Any:
+        return [x + (turned - x).detach() for x, turned in zip(xs, original(xs, *how), strict=True)]
 
-    wrap(patch, rotary, "rotate", detached)
+    _rotation(patch, detached)
 
 
 def turned_in_the_input_dtype(patch: Patch) -> None:
-    wrap(patch, rotary, "rotate", lambda original, *args, **kwargs: original(*args, **{**kwargs, "arithmetic": "input"}))
+    _rotation(patch, lambda original, *how: original(*how[:-1], "input"))
 
 
 def result_left_in_float32(patch: Patch) -> None:
-    wrap(patch, rotary, "rotate", lambda original, x, *args, **kwargs: original(x.float(), *args, **kwargs))
+    _rotation(patch, lambda original, xs, *how: original([x.float() for x in xs], *how))
 
 
 def shift_with_wrong_sign(patch: Patch) -> None:
@@ -226,8 +235,9 @@ def queries_turned_backwards(patch: Patch) -> None:
 def heads_taken_for_tokens(patch: Patch) -> None:
     """cos and sin broadcast along the wrong axis where H = T."""
 
-    def wrong(original: Any, table: Any, ndim: int, sequence_dim: int) -> Any:
-        table = original(table, ndim, sequence_dim)
-        return table.unsqueeze(-2) if table.ndim == 2 and table.shape[0] == 2 else table
+    def wrong(original: Any, xs: Any, cos: Any, *how: Any) -> Any:
+        confused = cos.ndim == 2 and all(x.ndim == 4 and x.shape[1] == x.shape[2] for x in xs)
+        made = original([x.transpose(1, 2) for x in xs] if confused else xs, cos, *how)
+        return [x.transpose(1, 2) for x in made] if confused else made
 
-    wrap(patch, rotation, "_spread", wrong)
+    _rotation(patch, wrong)

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 
 import ordinate
 from mutant_tools import Patch, Proxy, wrap
-from ordinate import attention, cache, modules, positions, sites, weighing
+from ordinate import cache, modules, positions, sites, weighing
+from ordinate.attention import attending, choosing, toeplitz
 from ordinate.schemes import rope
 
 
@@ -66,11 +67,11 @@ def bool_mask_inverted(patch: Patch) -> None:
 
 
 def float_mask_ignored(patch: Patch) -> None:
-    wrap(patch, attention, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "mask": None}))
+    wrap(patch, attending, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "mask": None}))
 
 
 def packed_lengths_reversed(patch: Patch) -> None:
-    wrap(patch, attention, "_by_document", lambda original, q, k, v, s, lengths, *rest: original(q, k, v, s, lengths[::-1], *rest))
+    wrap(patch, attending, "_by_document", lambda original, q, k, v, s, lengths, *rest: original(q, k, v, s, lengths[::-1], *rest))
 
 
 def empty_rows_left_alone(patch: Patch) -> None:
@@ -85,7 +86,7 @@ def empty_rows_divide_by_zero(patch: Patch) -> None:
         hidden = torch.zeros(()).masked_fill(~weighing.visible_keys(sight, q.device), -torch.inf)
         return ((q @ k.mT * scale + hidden).softmax(-1) @ v).nan_to_num()
 
-    patch.setattr(attention, "weigh", weigh)
+    patch.setattr(choosing, "weigh", weigh)
 
 
 def heads_grouped_wrongly(patch: Patch) -> None:
@@ -94,7 +95,8 @@ def heads_grouped_wrongly(patch: Patch) -> None:
     def repeated(original: Any, q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
         return original(q, *(x.repeat(1, q.shape[1] // x.shape[1], 1, 1) for x in (k, v)), *args, **kwargs)
 
-    wrap(patch, weighing, "_fused", repeated)
+    for module in (weighing, toeplitz):
+        wrap(patch, module, "fused", repeated)
 
 
 def plain_heads_grouped_wrongly(patch: Patch) -> None:
@@ -119,18 +121,18 @@ def bias_scaled_again(patch: Patch) -> None:
 
 
 def keys_at_query_positions(patch: Patch) -> None:
-    wrap(patch, attention, "attention_at", lambda original, s, q_places, _, **kwargs: original(s, q_places, q_places, **kwargs))
+    wrap(patch, attending, "attention_at", lambda original, s, q_places, _, **kwargs: original(s, q_places, q_places, **kwargs))
 
 
 def attention_detached_from_scheme(patch: Patch) -> None:
-    wrap(patch, attention, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "causal": True}))
+    wrap(patch, attending, "sight_of", lambda original, *args, **kwargs: original(*args, **{**kwargs, "causal": True}))
 
 
 # What attention passes to a scheme
 
 
 def extras_dropped(patch: Patch) -> None:
-    patch.setattr(attention, "_scaled_bias", lambda scheme, q, k, at, *_: scheme.bias(q, k, at))
+    patch.setattr(choosing, "_scaled_bias", lambda scheme, q, k, at, *_: scheme.bias(q, k, at))
 
 
 def extras_dropped_by_the_module(patch: Patch) -> None:
@@ -138,7 +140,7 @@ def extras_dropped_by_the_module(patch: Patch) -> None:
 
 
 def extras_dropped_in_packs(patch: Patch) -> None:
-    wrap(patch, attention, "_by_document", lambda original, *args: original(*args[:-1], None))
+    wrap(patch, attending, "_by_document", lambda original, *args: original(*args[:-1], None))
 
 
 def given_scale_spares_the_terms(patch: Patch) -> None:
@@ -147,7 +149,7 @@ def given_scale_spares_the_terms(patch: Patch) -> None:
     def own(_: Any, scheme: Any, q: Any, k: Any, at: Any, __: float, extras: Any) -> torch.Tensor:
         return scheme.bias(q, k, at, **(extras or {}))
 
-    wrap(patch, attention, "_scaled_bias", own)
+    wrap(patch, choosing, "_scaled_bias", own)
 
 
 def given_scale_reaches_all_biases(patch: Patch) -> None:
@@ -156,16 +158,15 @@ def given_scale_reaches_all_biases(patch: Patch) -> None:
     def scaled(_: Any, scheme: Any, q: Any, k: Any, at: Any, scale: float, extras: Any) -> torch.Tensor:
         return scheme.bias(q, k, at, **(extras or {})) * (scale / scheme.softmax_scale(q.shape[-1]))
 
-    wrap(patch, attention, "_scaled_bias", scaled)
+    wrap(patch, choosing, "_scaled_bias", scaled)
 
 
 def given_scale_lost(patch: Patch) -> None:
-    wrap(
-        patch,
-        weighing,
-        "_fused",
-        lambda original, q, *args, **kwargs: original(q, *args[:3], q.shape[-1] ** -0.5, *args[4:], **kwargs),
-    )
+    def standard(original: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(q, *args[:3], q.shape[-1] ** -0.5, *args[4:], **kwargs)
+
+    for module in (weighing, toeplitz):
+        wrap(patch, module, "fused", standard)
 
 
 def added_values_only_under_a_causal_mask(patch: Patch) -> None:
@@ -174,7 +175,7 @@ def added_values_only_under_a_causal_mask(patch: Patch) -> None:
     def forgets(original: Any, *args: Any) -> torch.Tensor:
         return original(*args[:7]) if not args[4].causal else original(*args)
 
-    wrap(patch, attention, "weigh", forgets)
+    wrap(patch, choosing, "weigh", forgets)
 
 
 # Modules

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from mutant_tools import Patch, wrap
-from ordinate import phases
+from ordinate.phases import recipe
 from ordinate.positions import datum, grids
 from ordinate.schemes import angles, axial_rope, multimodal_rope
 
@@ -36,7 +36,7 @@ def first_coordinate_for_all(patch: Patch) -> None:
     def first(original: Any, place: torch.Tensor, axes: Any) -> Any:
         return original(place, axes and (0,) * len(axes))
 
-    wrap(patch, phases, "_for_each_pair", first)
+    wrap(patch, recipe, "_for_each_pair", first)
 
 
 def axes_in_the_other_order(patch: Patch) -> None:
@@ -77,9 +77,9 @@ def axes_first_accepted(patch: Patch) -> None:
 
 def order_of_the_first_coordinate(patch: Patch) -> None:
     """A causal mask over coordinates goes by the first of them."""
-    from ordinate import attention
+    from ordinate.attention import attending
 
-    wrap(patch, attention, "_order", lambda _, q, k, needed: (q[..., 0], k[..., 0]) if q.ndim == 3 and needed else (q, k))
+    wrap(patch, attending, "_order", lambda _, q, k, needed: (q[..., 0], k[..., 0]) if q.ndim == 3 and needed else (q, k))
 
 
 def count_of_coordinates(patch: Patch) -> None:

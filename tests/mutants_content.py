@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from mutant_tools import Mutant, Patch, wrap
-from ordinate import attention, fitting
+from ordinate import fitting
+from ordinate.attention import choosing
 from ordinate.schemes import deberta, shaw
 
 # Shaw
@@ -84,7 +85,7 @@ def shaw_values_after_empty_rows(patch: Patch) -> None:
         uniform = torch.full_like(seen, 1 / seen.shape[-1])
         return out + torch.where((seen != 0).any(-1, keepdim=True), 0.0, added_values(uniform))
 
-    wrap(patch, attention, "weigh", late)
+    wrap(patch, choosing, "weigh", late)
 
 
 def shaw_bias_unscaled(patch: Patch) -> None:

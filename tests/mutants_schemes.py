@@ -60,8 +60,8 @@ def rank_takes_first_heads(patch: Patch) -> None:
 
 def ranges_read_backwards(patch: Patch) -> None:
     """The Toeplitz form laid out the other way round."""
-    original = sites.DistanceScheme._of_ranges
-    patch.setattr(sites.DistanceScheme, "_of_ranges", lambda self, *args: original(self, *args).flip(-2, -1).roll(1, -1))
+    original = sites.DistanceScheme.diagonals
+    patch.setattr(sites.DistanceScheme, "diagonals", lambda self, *args: original(self, *args).flip(-1).roll(1, -1))
 
 
 # Input schemes

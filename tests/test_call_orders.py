@@ -96,7 +96,7 @@ def test_compiled_decoding_with_ranges(scheme: AttentionScheme, dynamic: bool | 
     compiled = torch.compile(step, backend=counter, fullgraph=True, dynamic=dynamic)
     for length in (8, 9, 10, 11):
         arguments = x(1, 2, 1, 4), x(1, 2, length, 4, seed=length), range(length - 1, length), range(length)
-        assert torch.equal(compiled(*arguments), step(*arguments))
+        assert (compiled(*arguments) - step(*arguments)).abs().max() < 1e-6  # compiled, a bias is held whole: other roundings
     assert counter.frame_count <= 2
 
 

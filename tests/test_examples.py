@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+from ordinate import attend
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -45,7 +47,7 @@ def test_convolutions_know_their_place_only_with_positions() -> None:
 def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks[:2]:
         exec(block, names)
     assert names["positions"].from_padding_mask(names["mask"]).tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
@@ -69,11 +71,37 @@ def test_readme_code_runs_and_gives_what_it_says(page: str) -> None:
     hidden = torch.ones(10, 10).triu(1).bool()
     want = turned.masked_fill(hidden, -torch.inf).softmax(-1) @ names["v"].repeat_interleave(4, dim=1)
     assert torch.allclose(names["out"], want, atol=1e-5)
+    exec(blocks[1], names)  # its positions
+    exec(blocks[5], names)
+    given = tuple(torch.randn(1, 4, 21, 64) for _ in range(3))
+    assert torch.allclose(names["program"].module()(*given), names["Attention"]()(*given), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
+def test_code_of_the_page_on_speed_runs() -> None:
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/speed.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 2
+    exec(blocks[0], names)
+    told: dict[str, Any] = {"q_positions": range(16), "k_positions": range(16), "causal": False}
+    want = attend(names["q"], names["k"], names["v"], scheme=names["alibi"], **told)
+    assert torch.allclose(names["out"], want, atol=1e-6)
+    exec(blocks[1], names)
+    given = tuple(torch.randn(1, 4, 21, 64) for _ in range(3))
+    assert torch.allclose(names["program"].module()(*given), names["Attention"]()(*given), atol=1e-6)
 
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "README.ru.md", "CONTRIBUTING.md", "docs/adding-a-scheme.md", "docs/adding-a-model-type.md", "docs/attach.md"],
+    [
+        "README.md",
+        "README.ru.md",
+        "CONTRIBUTING.md",
+        "docs/adding-a-scheme.md",
+        "docs/adding-a-model-type.md",
+        "docs/attach.md",
+        "docs/speed.md",
+    ],
 )
 def test_links_of_the_pages_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ordinate import phases
+from ordinate.phases.frequencies import BITS
 
 DIGITS = 100
 PROMISE = 0.51  # ulp of float32: half an ulp of the last rounding, and what the float64 steps add
@@ -168,7 +169,7 @@ def test_frequencies(base):
     for i, (turns, radians) in enumerate(zip(made.turns, made.radians, strict=True)):
         with mpmath.workdps(DIGITS):
             true = from_base(base, 2 * i, 96)()
-            assert abs(turns - true / (2 * mpmath.pi) * 2**phases.BITS) <= 0.501  # a whole number, rounded once from 80 digits
+            assert abs(turns - true / (2 * mpmath.pi) * 2**BITS) <= 0.501  # a whole number, rounded once from 80 digits
             assert radians == float(true)
 
 

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from ordinate.attaching import detach as detach
     from ordinate.attention import attend as attend
     from ordinate.attention import attention_at as attention_at
+    from ordinate.attention.flex import score_mod as score_mod
     from ordinate.cache import KeyValueCache as KeyValueCache
     from ordinate.catalogue import schemes_table as schemes_table
     from ordinate.modules import MultiheadAttention as MultiheadAttention
     from ordinate.modules import TokenAndPositionEmbedding as TokenAndPositionEmbedding
     from ordinate.rotation import rotate as rotate
+    from ordinate.rotation import rotate_ as rotate_
     from ordinate.schemes import SCHEMES as SCHEMES
     from ordinate.schemes.alibi import ALiBi as ALiBi
     from ordinate.schemes.axial_rope import AxialRope as AxialRope
@@ -74,7 +76,9 @@ _HOMES = {
     "attention_at": "attention",
     "detach": "attaching",
     "rotate": "rotation",
+    "rotate_": "rotation",
     "schemes_table": "catalogue",
+    "score_mod": "attention.flex",
     "theory": "turning",
 }
 
@@ -111,8 +115,10 @@ __all__ = [
     "positions",
     "reference",
     "rotate",
+    "rotate_",
     "scaling",
     "schemes_table",
+    "score_mod",
     "theory",
 ]
 

@@ -32,19 +32,25 @@ def whole_number(name: str, value: SupportsIndex, *, least: int = 0, most: int |
         Traceback (most recent call last):
         ValueError: d_model: needed a whole number >= 1, got float 8.0
     """
-    fault = ValueError(f"{name}: needed a whole number >= {least}, got {described(value)}")
-    if isinstance(value, (bool, torch.Tensor)):
-        raise fault
-    try:
-        # An int, also a symbolic one of a graph being traced, stays what it is.
-        number = value if isinstance(value, int) else operator.index(value)
-    except TypeError:
-        raise fault from None
+    # An int, also a symbolic one of a graph being traced, stays what it is.
+    number: int | None = value if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool) else _index(value)  # type: ignore[assignment]
+    if number is None:
+        raise ValueError(f"{name}: needed a whole number >= {least}, got {described(value)}")
     if number < least:
         raise ValueError(f"{name}: needed a whole number >= {least}, got {number}")
     if most is not None and number > most:
         raise ValueError(f"{name}: needed a whole number from {least} to {most}, got {number}")
     return number
+
+
+def _index(value: SupportsIndex) -> int | None:
+    """What another kind of whole number is as an int."""
+    if isinstance(value, (bool, torch.Tensor)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def probability(name: str, value: float) -> float:

@@ -1,22 +1,36 @@
-"""Turn pairs of a vector by given angles: a pure formula, without any scale.
+"""Turn pairs of a vector by given angles: a pure function, without any scale.
 
     (x1, x2) -> (x1 cos - x2 sin, x2 cos + x1 sin)
 
 Two layouts say which entries are a pair. "half": entry i with entry i + n/2 (Llama, GPT-NeoX). "interleaved": entry 2i with entry
 2i + 1 (the RoFormer paper, GPT-J). Weights trained with one are wrong with the other.
+
+The formula stands in ``ordinate.formula``. Compilers and function transforms get it as it is; plain eager calls go to a kernel that
+gives the same bits, and those that need a gradient to an operator around it, whose backward is the inverse rotation.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Sequence
+from typing import NamedTuple, get_args
 
 import torch
+from torch.autograd import forward_ad
 
 from ordinate.checks import described, one_of
+from ordinate.formula import Arithmetic as Arithmetic
+from ordinate.formula import Layout as Layout
+from ordinate.formula import Pairs, spread, tables, turned
+from ordinate.kernels import cpu, operator
 from ordinate.positions import Positions
+from ordinate.watching import is_plain, transformed, watched
 
-Layout = Literal["half", "interleaved"]
-Arithmetic = Literal["float32", "input", "mixed"]
+Tensor = torch.Tensor
+_compiling, _grad = torch.compiler.is_compiling, torch.is_grad_enabled
+_modes, _trace = torch._C._len_torch_dispatch_stack, torch._C._get_tracing_state
+_transform = torch._C._functorch.peek_interpreter_stack
+_empty_like = torch.empty_like
+_CODES = {dtype: code for dtype, code in cpu.DTYPES.items() if dtype != torch.float64}  # whose cos and sin are float32
 
 
 class Rotation(NamedTuple):
@@ -40,6 +54,8 @@ def rotate(
     arithmetic: Arithmetic = "float32",
 ) -> torch.Tensor:
     """Turn the pairs in x[..., start : start + 2n]; the other entries pass through bit for bit.
+
+    Backward is the inverse rotation: nothing of x is kept, also where cos and sin are learned (those must not be 0 together then).
 
     Args:
         x: vectors.
@@ -70,23 +86,289 @@ def rotate(
         >>> rotate(x, *quarter, layout="interleaved")
         tensor([[[[-2.,  1.,  3.,  4.]]]])
     """
-    one_of("layout", layout, get_args(Layout))
-    one_of("arithmetic", arithmetic, get_args(Arithmetic))
-    one_of("sequence_dim", sequence_dim, (-2, -3))
-    width = start + 2 * cos.shape[-1]
-    if parts < 1 or cos.shape[-1] % parts:
-        raise ValueError(f"parts: needed a number that divides the {cos.shape[-1]} pairs, got {parts}")
-    if not x.is_floating_point() or x.ndim < 2 or start < 0 or width > x.shape[-1]:
-        raise ValueError(f"x: needed a floating tensor with at least {width} entries in its last dim, got {described(x)}")
-    work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
-    pairs = cos.shape[-1]
-    kept = x.dtype if arithmetic == "mixed" else work
-    cos, sin = (_spread(table, x.ndim, sequence_dim).to(kept).to(work) for table in (cos, sin))
-    stop = start + 2 * pairs
-    turned = _turn(x[..., start:stop].to(work), cos, sin, layout, parts).to(x.dtype)
-    if stop - start == x.shape[-1]:
-        return turned
-    return torch.cat((x[..., :start], turned, x[..., stop:]), dim=-1)
+    return rotated((x,), cos, sin, layout, start, parts, sequence_dim, arithmetic)[0]
+
+
+def rotate_(
+    x: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    *,
+    layout: Layout,
+    start: int = 0,
+    parts: int = 1,
+    sequence_dim: int = -2,
+    arithmetic: Arithmetic = "float32",
+) -> torch.Tensor:
+    """Turn pairs in place, for inference: no new memory is taken.
+
+    Args:
+        x: vectors.
+        cos: as for ``rotate``.
+        sin: as for ``rotate``.
+        layout: as for ``rotate``.
+        start: as for ``rotate``.
+        parts: as for ``rotate``.
+        sequence_dim: as for ``rotate``.
+        arithmetic: as for ``rotate``.
+
+    Returns:
+        x.
+
+    Raises:
+        ValueError: as ``rotate``; if a gradient is needed, or entries of x share memory.
+
+    Shape:
+        x [B, H, T, D], cos and sin [T, n] or [B, T, n] -> x
+
+    Example:
+        >>> x = torch.tensor([[[[1.0, 2.0]]]])
+        >>> rotate_(x, torch.tensor([[0.0]]), torch.tensor([[1.0]]), layout="half") is x
+        True
+        >>> x
+        tensor([[[[-2.,  1.]]]])
+    """
+    return rotated_in_place((x,), cos, sin, layout, start, parts, sequence_dim, arithmetic)[0]
+
+
+def rotated(
+    vectors: Sequence[torch.Tensor],
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    layout: Layout,
+    start: int,
+    parts: int,
+    sequence_dim: int,
+    arithmetic: Arithmetic,
+) -> list[torch.Tensor]:
+    """Do as ``rotate`` does to several tensors, at most two of which share a launch.
+
+    Args:
+        vectors: what turns, of one dtype.
+        cos: as for ``rotate``.
+        sin: as for ``rotate``.
+        layout: as for ``rotate``.
+        start: as for ``rotate``.
+        parts: as for ``rotate``.
+        sequence_dim: as for ``rotate``.
+        arithmetic: as for ``rotate``.
+
+    Returns:
+        New tensors.
+
+    Raises:
+        ValueError: as ``rotate``.
+
+    Example:
+        >>> x, quarter = torch.tensor([[[1.0, 2.0]]]), (torch.tensor([[0.0]]), torch.tensor([[1.0]]))
+        >>> rotated((x, 2 * x), *quarter, "half", 0, 1, -2, "float32")
+        [tensor([[[-2.,  1.]]]), tensor([[[-4.,  2.]]])]
+    """
+    pairs = _checked(vectors, cos, layout, start, parts, sequence_dim, arithmetic)
+    cos, sin = tables(cos, sin, vectors[0].dtype, arithmetic)
+    if transformed() or not all(is_plain(x) for x in (*vectors, cos, sin)):
+        return [turned(x, cos, sin, pairs) for x in vectors]
+    vectors = [x.resolve_neg() for x in vectors]
+    wanted = [_grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad) for x in vectors]
+    if watched() or all(wanted):
+        return operator.rotate(vectors, cos, sin, pairs)
+    if any(wanted):  # each for itself: one operator would ask for the gradient of both
+        return [rotated((x,), cos, sin, layout, start, parts, sequence_dim, arithmetic)[0] for x in vectors]
+    outs = [_empty_like(x) for x in vectors]
+    operator.turn(list(zip(vectors, outs, strict=True)), cos, sin, pairs)
+    return outs
+
+
+def rotated_in_place(
+    vectors: Sequence[torch.Tensor],
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    layout: Layout,
+    start: int,
+    parts: int,
+    sequence_dim: int,
+    arithmetic: Arithmetic,
+) -> Sequence[torch.Tensor]:
+    """Do as ``rotate_`` does to several tensors; none is touched if one of them is refused.
+
+    Args:
+        vectors: what turns, of one dtype.
+        cos: as for ``rotate``.
+        sin: as for ``rotate``.
+        layout: as for ``rotate``.
+        start: as for ``rotate``.
+        parts: as for ``rotate``.
+        sequence_dim: as for ``rotate``.
+        arithmetic: as for ``rotate``.
+
+    Returns:
+        The same tensors.
+
+    Raises:
+        ValueError: as ``rotate_``.
+
+    Example:
+        >>> x, quarter = torch.tensor([[[1.0, 2.0]]]), (torch.tensor([[0.0]]), torch.tensor([[1.0]]))
+        >>> rotated_in_place((x,), *quarter, "half", 0, 1, -2, "float32")[0] is x
+        True
+    """
+    pairs = _checked(vectors, cos, layout, start, parts, sequence_dim, arithmetic)
+    for x in vectors:
+        if _grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad):
+            raise ValueError("x: needed vectors that no gradient is wanted for, got requires_grad=True; use rotate, or no_grad()")
+        if any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride(), strict=True)):
+            raise ValueError("x: needed entries with memory of their own, got an expanded tensor; use rotate, or x.clone()")
+    if len({x.data_ptr() for x in vectors if x.numel()}) < sum(x.numel() > 0 for x in vectors):
+        raise ValueError("q, k: needed two tensors, got one memory for both, which would be turned twice")
+    cos, sin = tables(cos, sin, vectors[0].dtype, arithmetic)
+    if watched() or any(not is_plain(x) or x.is_neg() for x in (*vectors, cos, sin)):
+        for x in vectors:
+            x.copy_(turned(x, cos, sin, pairs))
+    else:
+        operator.turn([(x, x) for x in vectors], cos, sin, pairs)
+        for x in vectors:
+            if not x.is_inference():
+                torch.autograd.graph.increment_version(x)
+    return vectors
+
+
+class Quick(NamedTuple):
+    """What the kernel is told of a scheme, put together once: flags, sequence_dim, parts, start, width of a head.
+
+    Example:
+        >>> quick(Pairs("interleaved", 0, 1, -2, False), 8)
+        Quick(flags=1, sequence_dim=-2, parts=1, start=0, width=8)
+    """
+
+    flags: int
+    sequence_dim: int
+    parts: int
+    start: int
+    width: int
+
+
+def quick(pairs: Pairs, width: int) -> Quick:
+    """Put together what the kernel is told of a scheme.
+
+    Args:
+        pairs: which entries turn; their products are not rounded.
+        width: that vectors must have.
+
+    Returns:
+        Plain numbers.
+
+    Example:
+        >>> quick(Pairs("half", 2, 1, -3, False), 8).start
+        2
+    """
+    return Quick(int(pairs.layout == "interleaved"), pairs.sequence_dim, pairs.parts, pairs.start, width)
+
+
+def by_kernel(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> tuple[Tensor, Tensor] | None:
+    """Turn queries and keys by the CPU kernel in the fewest steps, for decoding one token at a time, where every step counts.
+
+    Args:
+        q: queries.
+        k: keys.
+        cos: cosines, float32.
+        sin: sines.
+        how: from ``quick``.
+
+    Returns:
+        New tensors; None wherever anything is not as plain as can be (the caller then goes the long way, which also finds faults).
+
+    Example:
+        >>> x, quarter = torch.tensor([[[1.0, 2.0]]]), (torch.tensor([[0.0]]), torch.tensor([[1.0]]))
+        >>> found = by_kernel(x, x, *quarter, quick(Pairs("half", 0, 1, -2, False), 2))
+        >>> found is None or found[1].tolist() == [[[-2.0, 1.0]]]
+        True
+    """
+    if _compiling() or _modes() or _trace() is not None or _transform() is not None or forward_ad._current_level >= 0:
+        return None  # ``watched`` without its call
+    if cpu.CALL is None or type(q) is not Tensor or type(k) is not Tensor:
+        return None
+    dtype = q.dtype
+    code = _CODES.get(dtype)
+    if code is None or k.dtype is not dtype or not (q.is_cpu and k.is_cpu and cos.is_cpu) or q.is_neg() or k.is_neg():
+        return None
+    if _grad() and (q.requires_grad or k.requires_grad or cos.requires_grad or sin.requires_grad):
+        return None
+    flags, sequence_dim, parts, start, width = how
+    turned_q, turned_k = _empty_like(q), _empty_like(k)
+    done = cpu.CALL(
+        code,
+        flags,
+        sequence_dim,
+        parts,
+        start,
+        width,
+        cos.data_ptr(),
+        sin.data_ptr(),
+        cos.shape,
+        cos.stride(),
+        sin.shape,
+        sin.stride(),
+        q.data_ptr(),
+        turned_q.data_ptr(),
+        q.shape,
+        q.stride(),
+        None,
+        k.data_ptr(),
+        turned_k.data_ptr(),
+        k.shape,
+        k.stride(),
+        None,
+    )
+    return (turned_q, turned_k) if done else None
+
+
+def one_by_kernel(x: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> Tensor | None:
+    """Do as ``by_kernel`` does to queries or keys alone.
+
+    Args:
+        x: queries or keys.
+        cos: cosines, float32.
+        sin: sines.
+        how: from ``quick``.
+
+    Returns:
+        A new tensor, or None.
+
+    Example:
+        >>> x, quarter = torch.tensor([[[1.0, 2.0]]]), (torch.tensor([[0.0]]), torch.tensor([[1.0]]))
+        >>> found = one_by_kernel(x, *quarter, quick(Pairs("half", 0, 1, -2, False), 2))
+        >>> found is None or found.tolist() == [[[-2.0, 1.0]]]
+        True
+    """
+    if watched() or cpu.CALL is None or type(x) is not Tensor:
+        return None
+    code = _CODES.get(x.dtype)
+    if code is None or not (x.is_cpu and cos.is_cpu) or x.is_neg():
+        return None
+    if _grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad):
+        return None
+    flags, sequence_dim, parts, start, width = how
+    turned_x = _empty_like(x)
+    done = cpu.CALL(
+        code,
+        flags,
+        sequence_dim,
+        parts,
+        start,
+        width,
+        cos.data_ptr(),
+        sin.data_ptr(),
+        cos.shape,
+        cos.stride(),
+        sin.shape,
+        sin.stride(),
+        x.data_ptr(),
+        turned_x.data_ptr(),
+        x.shape,
+        x.stride(),
+        None,
+    )
+    return turned_x if done else None
 
 
 def with_swapped(
@@ -121,8 +403,8 @@ def with_swapped(
         tensor([[[[ 1., -4.,  1.,  4.]]]])
     """
     work = x.dtype if arithmetic == "input" else torch.promote_types(x.dtype, torch.float32)
-    kept, entries = x.dtype if arithmetic == "mixed" else work, cos.shape[-1]
-    cos, sin = (_spread(table, x.ndim, sequence_dim).to(kept).to(work) for table in (cos, sin))
+    entries = cos.shape[-1]
+    cos, sin = (spread(table, x.ndim, sequence_dim).to(work) for table in tables(cos, sin, x.dtype, arithmetic))
     part = x[..., :entries].to(work)
     if layout == "half":
         first, second = part.chunk(2, dim=-1)
@@ -133,22 +415,24 @@ def with_swapped(
     return out if entries == x.shape[-1] else torch.cat((out, x[..., entries:]), dim=-1)
 
 
-def _spread(table: torch.Tensor, ndim: int, sequence_dim: int) -> torch.Tensor:
-    """Give cos or sin singleton dims where x has heads, so that it broadcasts against x."""
-    batched = table.ndim == 3
-    if sequence_dim == -3:
-        table = table.unsqueeze(-2)
-    while batched and table.ndim < ndim:
-        table = table.unsqueeze(1)
-    return table
-
-
-def _turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout, parts: int) -> torch.Tensor:
-    if parts > 1:
-        x, cos, sin = (entries.reshape(*entries.shape[:-1], parts, entries.shape[-1] // parts) for entries in (x, cos, sin))
-        return _turn(x, cos, sin, layout, 1).flatten(-2)
-    if layout == "half":
-        first, second = x.chunk(2, dim=-1)
-        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    first, second = x[..., 0::2], x[..., 1::2]
-    return torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+def _checked(
+    vectors: Sequence[torch.Tensor],
+    cos: torch.Tensor,
+    layout: Layout,
+    start: int,
+    parts: int,
+    sequence_dim: int,
+    arithmetic: Arithmetic,
+) -> Pairs:
+    one_of("layout", layout, get_args(Layout))
+    one_of("arithmetic", arithmetic, get_args(Arithmetic))
+    one_of("sequence_dim", sequence_dim, (-2, -3))
+    width = start + 2 * cos.shape[-1]
+    if parts < 1 or cos.shape[-1] % parts:
+        raise ValueError(f"parts: needed a number that divides the {cos.shape[-1]} pairs, got {parts}")
+    for x in vectors:
+        if not x.is_floating_point() or x.ndim < 2 or start < 0 or width > x.shape[-1]:
+            raise ValueError(f"x: needed a floating tensor with at least {width} entries in its last dim, got {described(x)}")
+    return Pairs(
+        layout, start, parts, sequence_dim, arithmetic == "input" and vectors[0].dtype not in (torch.float32, torch.float64)
+    )

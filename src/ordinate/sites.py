@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ordinate.fitting import ScoreAt, check_scores, distances, score_at
-from ordinate.positions import Positions, count
+from ordinate.positions import Positions, count, described_places
 
 
 class Facts(NamedTuple):
@@ -112,6 +112,7 @@ class DistanceScheme(ScoreScheme):
 
     n_heads: int
     fractional: bool = True  # whether fractional distances mean something
+    falls: bool = False  # whether the bias never rises with the distance in either direction
 
     @abc.abstractmethod
     def by_distance(self, distance: torch.Tensor) -> torch.Tensor:
@@ -133,7 +134,7 @@ class DistanceScheme(ScoreScheme):
         exact = q.dtype == torch.float64
         # A compiler fuses the general form, and would compile the Toeplitz view again for every length.
         if _same_step(at) and not torch.compiler.is_compiling():
-            return self._of_ranges(at.q_positions, at.k_positions, q.device, exact)[None]
+            return self.diagonals(q, k, at).unfold(-1, k.shape[2], 1).flip(-2)[None]
         bias = self._bias_of(distances(at, q.device), exact)
         return bias.transpose(0, 1) if bias.ndim == 4 else bias[None]
 
@@ -150,13 +151,37 @@ class DistanceScheme(ScoreScheme):
             raise ValueError(f"{name}.by_distance: needed [n_heads, ...] = {list(needed)}, got {list(bias.shape)}")
         return bias.double() if exact else bias.float()
 
-    def _of_ranges(self, rows: Any, columns: Any, device: torch.device, exact: bool) -> torch.Tensor:
-        """Two ranges with one step make a Toeplitz matrix: Q + K - 1 distances are evaluated, not Q K."""
+    def diagonals(self, q: torch.Tensor, k: torch.Tensor, at: ScoreAt) -> torch.Tensor:
+        """Give the bias of each diagonal j - i = 1 - Q .. K - 1, for ranges of one step; not Q K distances.
+
+        Args:
+            q: queries [B, H, Q, D], for heads, device and dtype.
+            k: keys [B, H_kv, K, D].
+            at: two ranges of one step, from ``at``.
+
+        Returns:
+            float32 (float64 for float64 q).
+
+        Shape:
+            [H, Q + K - 1]
+
+        Raises:
+            ValueError: if positions do not fit, or are no ranges of one step.
+
+        Example:
+            >>> from ordinate import ALiBi
+            >>> alibi, x = ALiBi(n_heads=1, slopes=(0.5,)), torch.zeros(1, 1, 3, 4)
+            >>> alibi.diagonals(x, x, alibi.at(range(3), range(3)))
+            tensor([[-1.0000, -0.5000,  0.0000, -0.5000, -1.0000]])
+        """
+        check_scores(q, k, at, scheme=type(self).__name__, n_heads=self.n_heads)
+        rows, columns = at
+        if not _same_step(at) or not isinstance(rows, range) or not isinstance(columns, range):
+            raise ValueError(f"at: needed two ranges of one step, got {described_places(rows)} and {described_places(columns)}")
         height, width = count(rows), count(columns)
         first = columns.start - rows.start - (height - 1) * rows.step
-        distance = first + rows.step * torch.arange(height + width - 1, device=device)
-        diagonals = self._bias_of(distance, exact)
-        return diagonals.unfold(-1, width, 1).flip(-2)
+        distance = first + rows.step * torch.arange(height + width - 1, device=q.device)
+        return self._bias_of(distance, q.dtype == torch.float64)
 
 
 def _same_step(at: ScoreAt) -> bool:

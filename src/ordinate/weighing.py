@@ -49,9 +49,9 @@ def weigh(
     """
     hidden_keys = hides(sight)
     if added_values is None and hidden_keys == "nothing" and bias is None:
-        return _fused(q, k, v, None, scale, dropout)
+        return fused(q, k, v, None, scale, dropout)
     if added_values is None and hidden_keys == "the future" and bias is None:
-        return _fused(q, k, v, None, scale, dropout, causal=True)
+        return fused(q, k, v, None, scale, dropout, causal=True)
     visible = None if hidden_keys == "nothing" else visible_keys(sight, q.device)
     if sight.mask is not None and sight.mask.is_floating_point():
         added = sight.mask.to(torch.promote_types(q.dtype, torch.float32))
@@ -66,16 +66,34 @@ def weigh(
         visible = visible | ~sees
         bias = visible if bias is None else bias.masked_fill(~visible, -math.inf)
     if added_values is None and _fused_is_exact(q, bias):
-        out = _fused(q, k, v, bias, scale, dropout)
+        out = fused(q, k, v, bias, scale, dropout)
     else:
         out = _plain(q, k, v, bias, scale, dropout, added_values)
     return out if sees is None else torch.where(four_dims(sees), out, out.new_zeros(()))
 
 
-def _fused(
+def fused(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, scale: float, dropout: float, causal: bool = False
 ) -> torch.Tensor:
-    """PyTorch's scaled_dot_product_attention; under autocast q, k, v are cast as it would, the bias stays in float32."""
+    """PyTorch's scaled_dot_product_attention; under autocast q, k, v are cast as it would, the bias stays in float32.
+
+    Args:
+        q: queries [B, H, Q, D].
+        k: keys [B, H_kv, K, D].
+        v: values [B, H_kv, K, E].
+        bias: added to the scores, or bool (true = may attend), or None.
+        scale: factor of q . k.
+        dropout: probability of dropping a weight.
+        causal: hide what stands later, for Q = K.
+
+    Returns:
+        [B, H, Q, E]
+
+    Example:
+        >>> x = torch.ones(1, 1, 2, 4)
+        >>> fused(x, x, x, None, 0.5, 0.0).shape
+        torch.Size([1, 1, 2, 4])
+    """
     q, k, v = (x.to(attention_dtype(q)) for x in (q, k, v))
     if bias is not None:
         bias = four_dims(bias)

@@ -89,6 +89,7 @@ class ALiBi(DistanceScheme):
     n_heads: int = fixed("n_heads")
     slopes: SlopeRule | tuple[float, ...] = fixed("slopes")
     fractional = True
+    falls = True
 
     def __init__(self, *, n_heads: int, slopes: SlopeRule | tuple[float, ...]) -> None:
         super().__init__()

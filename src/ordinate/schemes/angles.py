@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 import torch
@@ -54,8 +55,14 @@ class AngleScheme(QueryKeyScheme):
         """Compute cos and sin of every position."""
 
     @abc.abstractmethod
-    def _applied(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int) -> torch.Tensor:
-        """Multiply vectors by them."""
+    def _applied(
+        self, vectors: tuple[torch.Tensor, ...], cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int
+    ) -> Sequence[torch.Tensor]:
+        """Multiply vectors of one dtype and number of dims by them."""
+
+    @abc.abstractmethod
+    def _quickly(self, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> torch.Tensor | None:
+        """Do it in the fewest steps if there is nothing to find fault with; None: go the long way, which says what is wrong."""
 
     @property
     def inverse_frequencies(self) -> tuple[float, ...]:
@@ -118,21 +125,26 @@ class AngleScheme(QueryKeyScheme):
 
     def queries(self, q: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Turn queries by their positions, given as positions or as ``at``."""
-        return self._rotate("q", q, at, sequence_dim, factor=self.magnitude)
+        quick = self._quickly(q, at, sequence_dim)
+        return self._rotate("q", q, at, sequence_dim, factor=self.magnitude) if quick is None else quick
 
     def keys(self, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Turn keys by their positions, given as positions or as ``at``."""
-        return self._rotate("k", k, at, sequence_dim, factor=self.magnitude)
+        quick = self._quickly(k, at, sequence_dim)
+        return self._rotate("k", k, at, sequence_dim, factor=self.magnitude) if quick is None else quick
 
     def forward(
         self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Turn queries and keys that have the same positions."""
-        self._check_vectors("q", q, sequence_dim)
-        if not isinstance(at, Rotation):
-            at = self.at(at, device=q.device)
-        factor = self.magnitude
-        return self._rotate("q", q, at, sequence_dim, factor=factor), self._rotate("k", k, at, sequence_dim, factor=factor)
+        """Turn queries and keys that have the same positions, in one call."""
+        self._check_call("q", q, at, sequence_dim)
+        self._check_call("k", k, at, sequence_dim)
+        tables = self._tables(q, at, sequence_dim, self.magnitude)
+        if k.dtype == q.dtype and k.ndim == q.ndim and k.device == q.device:
+            turned_q, turned_k = self._applied((q, k), *tables, sequence_dim)
+            return turned_q, turned_k
+        of_keys = self._tables(k, at, sequence_dim, self.magnitude)
+        return self._applied((q,), *tables, sequence_dim)[0], self._applied((k,), *of_keys, sequence_dim)[0]
 
     def softmax_scale(self, head_dim: int) -> float:
         """Give head_dim^-0.5, times the scaling rule's softmax factor."""
@@ -144,6 +156,26 @@ class AngleScheme(QueryKeyScheme):
 
     def _rotate(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int, *, factor: float) -> torch.Tensor:
         """Turn, and multiply the entries that turn by a factor."""
+        self._check_call(name, x, at, sequence_dim)
+        return self._applied((x,), *self._tables(x, at, sequence_dim, factor), sequence_dim)[0]
+
+    def _tables(
+        self, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int, factor: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Give cos and sin as x is multiplied by."""
+        precision = x.dtype if x.dtype == torch.float64 or self._angles_as_input else torch.float32
+        if isinstance(at, Rotation) and precision == torch.float32:
+            cos, sin = at.cos, at.sin
+        else:
+            cos, sin = self._cos_sin(at.positions if isinstance(at, Rotation) else at, x.device, precision)
+        if factor != 1.0:
+            cos, sin = cos * factor, sin * factor
+        if cos.ndim == 3 and x.ndim == -sequence_dim:  # positions [1, T] for vectors without a batch
+            cos, sin = cos[0], sin[0]
+        return cos, sin
+
+    def _check_call(self, name: str, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> None:
+        """Refuse vectors that do not fit the scheme, or positions that do not fit the vectors."""
         positions = at.positions if isinstance(at, Rotation) else at
         if isinstance(at, Rotation) and at.made_by != self._made_by:
             raise ValueError(f"{name}: needed at made with this scheme's frequencies, got others; call this scheme's at(positions)")
@@ -151,20 +183,11 @@ class AngleScheme(QueryKeyScheme):
         batch = x.shape[0] if x.ndim > -sequence_dim else 1
         hint = _order_hint(name, x, positions, sequence_dim)
         check(positions, length=x.shape[sequence_dim], batch=batch, axes=self.axes, one_for_all=self._one_for_all, hint=hint)
+        home = at.cos.device if isinstance(at, Rotation) else positions.device if isinstance(positions, torch.Tensor) else x.device
+        if home != x.device:
+            raise ValueError(f"{name}: needed at made for device {x.device}, got {home}; use at(positions, device=...)")
         if not isinstance(at, Rotation):
             self._check_reach(positions)
-        precision = x.dtype if x.dtype == torch.float64 or self._angles_as_input else torch.float32
-        if precision != torch.float32 or not isinstance(at, Rotation):
-            cos, sin = self._cos_sin(positions, x.device, precision)
-        else:
-            cos, sin = at.cos, at.sin
-        if cos.device != x.device:
-            raise ValueError(f"{name}: needed at made for device {x.device}, got {cos.device}; use at(positions, device=...)")
-        if factor != 1.0:
-            cos, sin = cos * factor, sin * factor
-        if cos.ndim == 3 and x.ndim == -sequence_dim:  # positions [1, T] for vectors without a batch
-            cos, sin = cos[0], sin[0]
-        return self._applied(x, cos, sin, sequence_dim)
 
     def _check_reach(self, positions: Positions) -> None:
         """Refuse positions beyond the original length of a rule that would change there, where they are known without waiting."""
@@ -194,7 +217,7 @@ class AngleScheme(QueryKeyScheme):
 
 def _order_hint(name: str, x: torch.Tensor, positions: Positions, sequence_dim: int) -> str:
     """What to say of a wrong length when the other dim has the right one."""
-    if x.ndim != 4 or not isinstance(positions, (range, torch.Tensor)):
+    if x.ndim != 4 or not isinstance(positions, (range, torch.Tensor)) or count(positions) == x.shape[sequence_dim]:
         return ""
     read, other = ("[B, H, T, D]", -3) if sequence_dim == -2 else ("[B, T, H, D]", -2)
     if count(positions) != x.shape[other]:

@@ -160,8 +160,14 @@ class EntrywiseRope(AngleScheme):
         made = [1.0 / self.base ** (torch.arange(row // 2, dtype=dtype, device=device) / (row / 2)) for row in rows]
         return torch.cat([row.repeat(2) for row in made])
 
-    def _applied(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int) -> torch.Tensor:
-        return with_swapped(x, cos, sin, layout=self.layout, sequence_dim=sequence_dim, arithmetic=self.arithmetic)
+    def _quickly(self, *_: object) -> None:
+        return None
+
+    def _applied(
+        self, vectors: tuple[torch.Tensor, ...], cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int
+    ) -> Sequence[torch.Tensor]:
+        settings: Any = {"layout": self.layout, "sequence_dim": sequence_dim, "arithmetic": self.arithmetic}
+        return [with_swapped(x, cos, sin, **settings) for x in vectors]
 
 
 def _repeated(rows: Sequence[Frequencies]) -> Frequencies:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import torch
+from torch.nn.modules import module as _hooks
 
 from ordinate import phases as phase_recipes
 from ordinate.arguments import fixed
+from ordinate.checks import described
+from ordinate.formula import Pairs
 from ordinate.phases import Frequencies, Phases
 from ordinate.positions import Positions
-from ordinate.rotation import rotate
+from ordinate.rotation import Rotation, by_kernel, one_by_kernel, quick, rotated, rotated_in_place
 from ordinate.schemes.angles import AngleScheme
 
 
@@ -25,6 +29,7 @@ class RotaryScheme(AngleScheme):
 
     phases: Phases = fixed("phases")
     rotary_start: int
+    _head_dim: int
     # How the pairs lie: parts of the head with pairs of their own, and the coordinate of each pair (None: there is one).
     _parts: int = 1
     _axis_of_pair: tuple[int, ...] | None = None
@@ -34,6 +39,64 @@ class RotaryScheme(AngleScheme):
         self._frequencies, self._magnitude, self._softmax_factor = frequencies, magnitude, softmax_factor
         axes = "" if self._axis_of_pair is None else f" {self._axis_of_pair}"
         self._made_by = f"{self.phases} {frequencies.fingerprint}{axes}"
+        # By sequence_dim; none where cos and sin are changed first.
+        plain = self.arithmetic == "float32" and magnitude == 1.0
+        pairs = [Pairs(self.layout, self.rotary_start, self._parts, dim, False) for dim in (-2, -3)] if plain else []
+        self._quick = {of.sequence_dim: quick(of, self._head_dim) for of in pairs}
+
+    def __call__(
+        self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Turn queries and keys that have the same positions, in one call; a module's call, but for a short way to the kernel."""
+        how = self._quick.get(sequence_dim)
+        if (
+            how is not None
+            and type(at) is Rotation
+            and at.made_by == self._made_by
+            and not (
+                self._forward_hooks or self._forward_pre_hooks or _hooks._global_forward_hooks or _hooks._global_forward_pre_hooks
+            )
+        ):
+            turned = by_kernel(q, k, at.cos, at.sin, how)
+            if turned is not None:
+                return turned
+        both: tuple[torch.Tensor, torch.Tensor] = super().__call__(q, k, at, sequence_dim=sequence_dim)
+        return both
+
+    def rotate_(
+        self, q: torch.Tensor, k: torch.Tensor, at: Rotation | Positions, *, sequence_dim: int = -2
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Turn queries and keys in place, for inference: no new memory is taken.
+
+        Args:
+            q: queries.
+            k: keys, of q's dtype.
+            at: their positions, or what ``at`` made of them.
+            sequence_dim: -2 for [B, H, T, D], -3 for [B, T, H, D] and [N, H, D].
+
+        Returns:
+            q and k themselves.
+
+        Shape:
+            as q and k
+
+        Raises:
+            ValueError: as the call does; if a gradient is needed, entries share memory, or q and k differ in dtype.
+
+        Example:
+            >>> from ordinate import Rope
+            >>> rope, q, k = Rope(head_dim=4, layout="half"), torch.ones(1, 2, 3, 4), torch.ones(1, 1, 3, 4)
+            >>> turned = rope(q, k, range(3))
+            >>> rope.rotate_(q, k, range(3))[0] is q, torch.equal(q, turned[0])
+            (True, True)
+        """
+        self._check_call("q", q, at, sequence_dim)
+        self._check_call("k", k, at, sequence_dim)
+        if q.dtype != k.dtype or q.ndim != k.ndim:
+            raise ValueError(f"k: needed q's dtype and dims, {described(q)}, got {described(k)}")
+        tables = self._tables(q, at, sequence_dim, self.magnitude)
+        rotated_in_place((q, k), *tables, self.layout, self.rotary_start, self._parts, sequence_dim, self.arithmetic)
+        return q, k
 
     def shift(self, keys: torch.Tensor, by: float | Positions, *, sequence_dim: int = -2) -> torch.Tensor:
         """Re-turn keys that already carry a rotation, as if their positions were larger by ``by``.
@@ -111,17 +174,16 @@ class RotaryScheme(AngleScheme):
             return phase_recipes.float32(positions, self._frequencies.radians, axes=self._axis_of_pair, device=device)
         return phase_recipes.exact(positions, self._frequencies, axes=self._axis_of_pair, device=device, dtype=dtype)
 
-    def _applied(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int) -> torch.Tensor:
-        return rotate(
-            x,
-            cos,
-            sin,
-            layout=self.layout,
-            start=self.rotary_start,
-            parts=self._parts,
-            sequence_dim=sequence_dim,
-            arithmetic=self.arithmetic,
-        )
+    def _quickly(self, x: torch.Tensor, at: Rotation | Positions, sequence_dim: int) -> torch.Tensor | None:
+        how = self._quick.get(sequence_dim)
+        if how is None or type(at) is not Rotation or at.made_by != self._made_by:
+            return None
+        return one_by_kernel(x, at.cos, at.sin, how)
+
+    def _applied(
+        self, vectors: tuple[torch.Tensor, ...], cos: torch.Tensor, sin: torch.Tensor, sequence_dim: int
+    ) -> Sequence[torch.Tensor]:
+        return rotated(vectors, cos, sin, self.layout, self.rotary_start, self._parts, sequence_dim, self.arithmetic)
 
 
 def choice_faults(**chosen: tuple[object, Any]) -> list[str]:

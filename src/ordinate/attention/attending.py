@@ -1,4 +1,4 @@
-"""Attention with a positional scheme at its site. The only place that asks which site a scheme acts at.
+"""``attend``: attention with a positional scheme at its site. The only place that asks which site a scheme acts at.
 
 out = softmax(scale * (q . k) + bias, over the keys that may be seen) v
 """
@@ -10,13 +10,13 @@ from typing import Any, NoReturn
 
 import torch
 
+from ordinate.attention.choosing import with_bias, without_bias
 from ordinate.autocast import autocast_is_on
 from ordinate.checks import described, finite_number, probability
 from ordinate.fitting import ScoreAt
 from ordinate.positions import Packed, Positions, count, described_places, same
 from ordinate.sites import InputScheme, QueryKeyScheme, ScoreScheme
 from ordinate.visibility import DocumentIds, Order, Sight, check_places, sight_of
-from ordinate.weighing import weigh
 
 AttentionScheme = QueryKeyScheme | ScoreScheme
 
@@ -43,6 +43,11 @@ def attend(
 
     A key is hidden from a query if any of these says so: causal and its place is later; window and it is too far;
     another document; the mask. A query that sees nothing gets exactly 0, with gradient 0. Hidden keys and values must be finite.
+
+    Biases of distance alone, windows and causal offsets over ranges of one step take O(Q + K) memory on the CPU; what has to be
+    held entry by entry is held a block of rows at a time. There, but for float64, a bias that only falls with distance (ALiBi's)
+    is dropped where it lies more than 60 below the largest one among the keys that every row may see: such a weight, 1e-26 of the
+    largest one's unless the scores q . k differ by dozens, would be a number that processors multiply slowly.
 
     Args:
         q: queries.
@@ -118,13 +123,11 @@ def attend(
     if isinstance(document_ids, Packed) and _go_by_document(sight, document_ids, q_positions, k_positions):
         return _by_document(q, k, v, score_scheme, document_ids.lengths, sight, scale, dropout, extras)
     if score_scheme is None:
-        return weigh(q, k, v, None, sight, scale, dropout)
+        return without_bias(q, k, v, sight, scale, dropout)
     at = score_scheme.at(q_positions, k_positions) if at is None else at
-    added_values = score_scheme.added_values(at)
-    if added_values is not None and v.shape[-1] != score_scheme.head_dim:
+    if score_scheme.added_values(at) is not None and v.shape[-1] != score_scheme.head_dim:
         raise ValueError(f"v: needed width {score_scheme.head_dim}, that of the values of {score_scheme!r}, got {v.shape[-1]}")
-    bias = _scaled_bias(score_scheme, q, k, at, scale, extras)
-    return weigh(q, k, v, bias, sight, scale, dropout, added_values)
+    return with_bias(q, k, v, score_scheme, at, sight, scale, dropout, extras)
 
 
 def _order(q_positions: Positions, k_positions: Positions, *, needed: bool) -> Order:
@@ -137,16 +140,6 @@ def _order(q_positions: Positions, k_positions: Positions, *, needed: bool) -> O
             "range(n) is the order of a sequence"
         )
     return range(count(q_positions)), range(count(k_positions))
-
-
-def _scaled_bias(
-    scheme: ScoreScheme, q: torch.Tensor, k: torch.Tensor, at: ScoreAt, scale: float, extras: Mapping[str, torch.Tensor] | None
-) -> torch.Tensor:
-    """The scheme's bias; where it is made of dot products, a scale of the caller's multiplies them as it multiplies q . k."""
-    bias_of: Any = scheme.bias  # names its extras itself
-    bias: torch.Tensor = bias_of(q, k, at, **(extras or {}))
-    own = scheme.softmax_scale(q.shape[-1])
-    return bias * (scale / own) if scheme.content and scale != own else bias
 
 
 def _check_extras(scheme: object, extras: Mapping[str, torch.Tensor] | None) -> None:

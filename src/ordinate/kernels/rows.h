@@ -1,0 +1,131 @@
+/* Rows of a rotation, for one instruction set: rotate.c includes this file once a set, with LEVEL(name) and TARGET defined.
+ *
+ * Every sum is made of two products that were rounded by themselves; the build forbids fused multiply-add, so that all sets, and
+ * PyTorch's own elementwise operators, give the same bits. Both sums are differences (the sign goes to a factor, which is exact): GCC
+ * joins the products of an alternating sum and difference in spite of the ban. Rows are turned in place as well: each step reads a pair before it
+ * writes it, which is what `omp simd` promises the compiler.
+ */
+
+#define HALF_LOOP(LOAD, STORE, ROUND)                                  \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) {              \
+        REAL first = LOAD(x[i]), second = LOAD(x[i + n]);              \
+        REAL a = ROUND(first * c[i]), b = ROUND(second * s[i]);        \
+        REAL d = ROUND(second * c[i]), e = ROUND(-first * s[i]);       \
+        out[i] = STORE(a - b);                                         \
+        out[i + n] = STORE(d - e);                                     \
+    }
+
+#define INTERLEAVED_LOOP(LOAD, STORE, ROUND)                           \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) {              \
+        REAL first = LOAD(x[2 * i]), second = LOAD(x[2 * i + 1]);      \
+        REAL a = ROUND(first * c[i]), b = ROUND(second * s[i]);        \
+        REAL d = ROUND(second * c[i]), e = ROUND(-first * s[i]);       \
+        out[2 * i] = STORE(a - b);                                     \
+        out[2 * i + 1] = STORE(d - e);                                 \
+    }
+
+/* Both halves of a 32-bit word are one pair of bfloat16: no lane has to change places. */
+#define WORD_LOOP(ROUND)                                               \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) {              \
+        uint32_t pair;                                                 \
+        memcpy(&pair, x + 2 * i, 4);                                   \
+        float first = as_float(pair << 16), second = as_float(pair & 0xffff0000u); \
+        float a = ROUND(first * c[i]), b = ROUND(second * s[i]);       \
+        float d = ROUND(second * c[i]), e = ROUND(-first * s[i]);      \
+        pair = rounded_bits(a - b) >> 16 | (rounded_bits(d - e) & 0xffff0000u); \
+        memcpy(out + 2 * i, &pair, 4);                                 \
+    }
+
+#define EACH_ROW(TYPE, ...)                                            \
+    for (; rows.count > 0; rows.count--) {                             \
+        const TYPE *x = (const TYPE *)rows.from;                       \
+        TYPE *out = (TYPE *)rows.to;                                   \
+        const REAL *c = (const REAL *)rows.cos, *s = (const REAL *)rows.sin; \
+        __VA_ARGS__                                                         \
+        rows.from += rows.from_step;                                   \
+        rows.to += rows.to_step;                                       \
+        rows.cos += rows.table_step;                                   \
+        rows.sin += rows.table_step;                                   \
+    }
+
+#define ROW(NAME, TYPE, ...) \
+    TARGET static void LEVEL(NAME)(Rows rows, int64_t n) { EACH_ROW(TYPE, __VA_ARGS__) }
+
+#define REAL float
+ROW(half_float32, float, HALF_LOOP(SAME, SAME, SAME))
+ROW(interleaved_float32, float, INTERLEAVED_LOOP(SAME, SAME, SAME))
+ROW(half_bfloat16, uint16_t, HALF_LOOP(from_bfloat16, to_bfloat16, SAME))
+ROW(half_bfloat16_rounding, uint16_t, HALF_LOOP(from_bfloat16, to_bfloat16, bfloat16_rounded))
+#if LITTLE_ENDIAN_WORDS
+ROW(interleaved_bfloat16, uint16_t, WORD_LOOP(SAME))
+ROW(interleaved_bfloat16_rounding, uint16_t, WORD_LOOP(bfloat16_rounded))
+#else
+ROW(interleaved_bfloat16, uint16_t, INTERLEAVED_LOOP(from_bfloat16, to_bfloat16, SAME))
+ROW(interleaved_bfloat16_rounding, uint16_t, INTERLEAVED_LOOP(from_bfloat16, to_bfloat16, bfloat16_rounded))
+#endif
+#undef REAL
+#define REAL double
+ROW(half_float64, double, HALF_LOOP(SAME, SAME, SAME))
+ROW(interleaved_float64, double, INTERLEAVED_LOOP(SAME, SAME, SAME))
+#undef REAL
+
+#ifdef F16C
+/* float16 goes through float32 in blocks that stay in the first cache. */
+TARGET static void LEVEL(widened)(const uint16_t *x, float *out, int64_t n) {
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+    for (; i < n; i++) out[i] = _cvtsh_ss(x[i]);
+}
+
+TARGET static void LEVEL(narrowed)(const float *x, uint16_t *out, int64_t n) {
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), TO_NEAREST));
+    for (; i < n; i++) out[i] = _cvtss_sh(x[i], TO_NEAREST);
+}
+
+#define REAL float
+#define HALF_BLOCKS                                                    \
+    for (int64_t i = 0; i < n; i += BLOCK) {                           \
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;                     \
+        float block[2 * BLOCK];                                        \
+        LEVEL(widened)(x + i, block, m);                               \
+        LEVEL(widened)(x + i + n, block + m, m);                       \
+        LEVEL(half_float32)(one_row(block, c + i, s + i), m);          \
+        LEVEL(narrowed)(block, out + i, m);                            \
+        LEVEL(narrowed)(block + m, out + i + n, m);                    \
+    }
+#define INTERLEAVED_BLOCKS                                             \
+    for (int64_t i = 0; i < n; i += BLOCK) {                           \
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;                     \
+        float block[2 * BLOCK];                                        \
+        LEVEL(widened)(x + 2 * i, block, 2 * m);                       \
+        LEVEL(interleaved_float32)(one_row(block, c + i, s + i), m);   \
+        LEVEL(narrowed)(block, out + 2 * i, 2 * m);                    \
+    }
+ROW(half_float16, uint16_t, HALF_BLOCKS)
+ROW(interleaved_float16, uint16_t, INTERLEAVED_BLOCKS)
+#undef HALF_BLOCKS
+#undef INTERLEAVED_BLOCKS
+#undef REAL
+#define FLOAT16_ROWS {{LEVEL(half_float16), NULL}, {LEVEL(interleaved_float16), NULL}}
+#else
+#define FLOAT16_ROWS {{NULL, NULL}, {NULL, NULL}}
+#endif
+
+/* [dtype][layout][whether products are rounded]; what has no row, the formula serves. */
+static const Row LEVEL(rows)[4][2][2] = {
+    {{LEVEL(half_float32), LEVEL(half_float32)}, {LEVEL(interleaved_float32), LEVEL(interleaved_float32)}},
+    {{LEVEL(half_bfloat16), LEVEL(half_bfloat16_rounding)}, {LEVEL(interleaved_bfloat16), LEVEL(interleaved_bfloat16_rounding)}},
+    FLOAT16_ROWS,
+    {{LEVEL(half_float64), LEVEL(half_float64)}, {LEVEL(interleaved_float64), LEVEL(interleaved_float64)}},
+};
+
+#undef HALF_LOOP
+#undef INTERLEAVED_LOOP
+#undef WORD_LOOP
+#undef ROW
+#undef EACH_ROW
+#undef LEVEL
+#undef TARGET
+#undef F16C
+#undef FLOAT16_ROWS
