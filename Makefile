@@ -24,6 +24,15 @@ test-paths: $(VENV)/.dev
 	for path in $(PATHS); do echo "== $$path"; $(BIN)/python -m pytest -q --path "$$path" tests/test_contract.py tests/test_faults*.py \
 	    -m "not slow" -k "not compile and not hole and not fused_equals_plain" || exit 1; done
 
+# Speed and memory beside other libraries; torchtune's requirements are not needed for the one file that is read.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.speed --output benchmarks/results/speed.json
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	$(BIN)/pip install --quiet --no-deps torchtune==0.6.1
+	touch $@
+
 # Every model directory of transformers with rotary code against what the library makes of it; make test runs it, too.
 zoo: $(VENV)/.dev
 	$(BIN)/python -m pytest -q tests/parity/test_zoo.py

@@ -57,9 +57,9 @@ def main(arguments=None):
     torch.manual_seed(0)
     for name in options.only:
         PARTS[name](bench)
+        if options.output is not None:  # after every part: what was measured is kept if a later part is stopped
+            options.output.write_text(json.dumps(document(options, tests, bench), indent=1, allow_nan=False) + "\n")
     print(report.tables(bench.records))
-    if options.output is not None:
-        options.output.write_text(json.dumps(document(options, tests, bench), indent=1, allow_nan=False) + "\n")
     return 1 if refused_of_ours(bench.records) else 0
 
 

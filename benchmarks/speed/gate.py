@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_SHOWN = 15
-# What is timed: rotation, its kernel, and the ways of attention with a bias. Several calls, since -k would pick from all files of one.
+# What is timed: rotation, its kernel, attention with a bias. Several calls, since -k would pick from all files of one.
 TESTS = (
     ("tests/test_contract.py", "-k", "(rope_half or rope_interleaved or alibi or t5) and not compile"),
     ("tests/schemes/test_rope.py", "tests/schemes/test_alibi.py", "tests/schemes/test_t5_bias.py"),

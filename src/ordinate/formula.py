@@ -16,8 +16,8 @@ import torch
 Layout = Literal["half", "interleaved"]
 Arithmetic = Literal["float32", "input", "mixed"]
 
-# Entries of a block in float32: 512 KiB, so that a block and what is made of it stay in the second cache of a core.
-BLOCK = 2**17
+# Entries of a block: 1 MiB of float32, so that a block and what is made of it stay in the second caches of two cores.
+BLOCK = 2**18
 
 
 class Pairs(NamedTuple):
