@@ -168,7 +168,7 @@ def rotated(
     cos, sin = tables(cos, sin, vectors[0].dtype, arithmetic)
     if transformed() or not all(is_plain(x) for x in (*vectors, cos, sin)):
         return [turned(x, cos, sin, pairs) for x in vectors]
-    vectors = [x.resolve_neg() for x in vectors]
+    vectors, cos, sin = [x.resolve_neg() for x in vectors], cos.resolve_neg(), sin.resolve_neg()
     wanted = [_grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad) for x in vectors]
     if watched() or all(wanted):
         return operator.rotate(vectors, cos, sin, pairs)
@@ -218,10 +218,11 @@ def rotated_in_place(
             raise ValueError("x: needed vectors that no gradient is wanted for, got requires_grad=True; use rotate, or no_grad()")
         if any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride(), strict=True)):
             raise ValueError("x: needed entries with memory of their own, got an expanded tensor; use rotate, or x.clone()")
-    if len({x.data_ptr() for x in vectors if x.numel()}) < sum(x.numel() > 0 for x in vectors):
-        raise ValueError("q, k: needed two tensors, got one memory for both, which would be turned twice")
     cos, sin = tables(cos, sin, vectors[0].dtype, arithmetic)
-    if watched() or any(not is_plain(x) or x.is_neg() for x in (*vectors, cos, sin)):
+    by_operators = watched() or any(not is_plain(x) or x.is_neg() for x in (*vectors, cos, sin))
+    if len({id(x) if by_operators else x.data_ptr() for x in vectors if x.numel()}) < sum(x.numel() > 0 for x in vectors):
+        raise ValueError("q, k: needed two tensors, got one memory for both, which would be turned twice")
+    if by_operators:
         for x in vectors:
             x.copy_(turned(x, cos, sin, pairs))
     else:

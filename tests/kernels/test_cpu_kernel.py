@@ -189,6 +189,11 @@ def test_a_negated_view_is_not_read_as_it_lies() -> None:
     cos, sin = angles(3, 4)
     want = formula.turned(x.clone(), cos, sin, Pairs("half", 0, 1, -2, False))
     assert torch.equal(rotate(x[..., :8], cos, sin, layout="half"), want)
+    other = torch.complex(cos, sin).conj().imag  # -sin, and says so by a bit
+    assert torch.equal(
+        rotate(x.clone(), cos, other, layout="half"), formula.turned(x.clone(), cos, -sin, Pairs("half", 0, 1, -2, False))
+    )
+    assert torch.equal(rotate_(x, cos, sin, layout="half"), want)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

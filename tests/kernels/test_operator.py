@@ -227,6 +227,22 @@ def test_in_place_refuses_what_would_go_wrong() -> None:
         assert torch.equal(rotate_(inside, cos, sin, layout="half"), rotate(q, cos, sin, layout="half"))
 
 
+def test_in_place_under_fake_tensors_and_compiled() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    rope = Rope(head_dim=8, layout="half")
+    with FakeTensorMode():
+        q = torch.empty(1, 2, 3, 8)
+        assert rope.rotate_(q, torch.empty(1, 1, 3, 8), range(3))[0] is q
+        with pytest.raises(ValueError, match="one memory for both"):
+            rope.rotate_(q, q, range(3))
+    q, k = drawn(1, 2, 3, 8, dtype=torch.float32), drawn(1, 1, 3, 8, dtype=torch.float32)
+    want = rope(q, k, range(3))
+    compiled = torch.compile(lambda q, k, at: rope.rotate_(q, k, at), backend="eager", fullgraph=True)
+    assert all(torch.equal(got, need) for got, need in zip(compiled(q, k, rope.at(range(3))), want, strict=True))
+    assert torch.equal(q, want[0])
+
+
 def test_in_place_with_a_rule_and_rounding() -> None:
     from ordinate.scaling import YaRN
 

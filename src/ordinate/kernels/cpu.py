@@ -70,7 +70,7 @@ def turn(vectors: Sequence[tuple[torch.Tensor, torch.Tensor]], cos: torch.Tensor
     tensors = [x for both in vectors for x in both]
     if cos.dtype != work or sin.dtype != work or any(x.dtype != tensors[0].dtype for x in tensors):
         return False
-    if not all(x.is_cpu for x in (cos, sin, *tensors)):
+    if not all(x.is_cpu and not x.is_neg() for x in (cos, sin, *tensors)):
         return False
     arguments: list[object] = []
     for x, out in vectors:
