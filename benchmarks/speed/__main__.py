@@ -18,7 +18,7 @@ PARTS = {
     "growth": growth.run,
     "without-kernel": without_kernel.run,
 }
-ROUNDS = 20
+ROUNDS = 12
 
 
 def parsed(arguments):

@@ -174,7 +174,7 @@ def rotated(
         return operator.rotate(vectors, cos, sin, pairs)
     if any(wanted):  # each for itself: one operator would ask for the gradient of both
         return [rotated((x,), cos, sin, layout, start, parts, sequence_dim, arithmetic)[0] for x in vectors]
-    outs = [_empty_like(x) for x in vectors]
+    outs = [operator.room_for(x, cos) for x in vectors]
     operator.turn(list(zip(vectors, outs, strict=True)), cos, sin, pairs)
     return outs
 
@@ -295,6 +295,8 @@ def by_kernel(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> tup
     if _grad() and (q.requires_grad or k.requires_grad or cos.requires_grad or sin.requires_grad):
         return None
     flags, sequence_dim, parts, start, width = how
+    if 2 * cos.shape[-1] != width and not (q.is_contiguous() and k.is_contiguous()):  # the result lies otherwise
+        return None
     turned_q, turned_k = _empty_like(q), _empty_like(k)
     done = cpu.CALL(
         code,
@@ -349,6 +351,8 @@ def one_by_kernel(x: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> Tensor | N
     if _grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad):
         return None
     flags, sequence_dim, parts, start, width = how
+    if 2 * cos.shape[-1] != width and not x.is_contiguous():  # the result lies otherwise
+        return None
     turned_x = _empty_like(x)
     done = cpu.CALL(
         code,

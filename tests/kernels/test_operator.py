@@ -117,6 +117,15 @@ def test_gradients_that_do_not_lie_as_the_vectors_do() -> None:
         assert torch.allclose(ours, plain, rtol=1e-12, atol=1e-12)
 
 
+def test_results_lie_as_vectors_do_or_in_order() -> None:
+    """Attention in bfloat16 rounds by layout, so a rotation must lay its result out as the models that it stands in for do."""
+    for width, strides in ((8, (120, 8, 40, 1)), (4, (120, 24, 8, 1))):
+        rope, x = Rope(head_dim=8, rotary_dim=width, layout="half"), drawn(2, 3, 5, 8, dtype=torch.float32).transpose(1, 2)
+        at = rope.at(range(3))
+        for made in (rope.queries(x, at), rope(x, x, at)[1], rope.queries(x.clone().requires_grad_(), at)):
+            assert made.stride() == strides
+
+
 def test_one_of_two_wants_a_gradient() -> None:
     rope = Rope(head_dim=8, layout="half")
     q, k = drawn(1, 2, 3, 8, dtype=torch.float32), drawn(1, 2, 3, 8, dtype=torch.float32).requires_grad_()

@@ -66,14 +66,36 @@ def rotate(vectors: Sequence[torch.Tensor], cos: torch.Tensor, sin: torch.Tensor
     return turned
 
 
+def room_for(x: torch.Tensor, cos: torch.Tensor) -> torch.Tensor:
+    """Give memory for a result: laid out as x, or in order where some entries pass through, as transformers' models have it.
+
+    What reads the result may round differently by its layout: PyTorch's attention in bfloat16 does.
+
+    Args:
+        x: what turns.
+        cos: cosines of the pairs.
+
+    Returns:
+        An empty tensor like x.
+
+    Example:
+        >>> x = torch.zeros(1, 3, 2, 4).transpose(1, 2)
+        >>> room_for(x, torch.zeros(3, 2)).stride(), room_for(x, torch.zeros(3, 1)).stride()
+        ((24, 4, 8, 1), (24, 12, 4, 1))
+    """
+    if 2 * cos.shape[-1] == x.shape[-1]:
+        return torch.empty_like(x)
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
 def _forward(vectors: Sequence[torch.Tensor], cos: torch.Tensor, sin: torch.Tensor, *pairs: Any) -> list[torch.Tensor]:
-    outs = [torch.empty_like(x) for x in vectors]
+    outs = [room_for(x, cos) for x in vectors]
     turn(list(zip(vectors, outs, strict=True)), cos, sin, Pairs(*pairs))
     return outs
 
 
-def _shapes(vectors: Sequence[torch.Tensor], *_: Any) -> list[torch.Tensor]:
-    return [torch.empty_like(x) for x in vectors]
+def _shapes(vectors: Sequence[torch.Tensor], cos: torch.Tensor, *_: Any) -> list[torch.Tensor]:
+    return [room_for(x, cos) for x in vectors]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
