@@ -46,6 +46,7 @@ def positions_are_row_numbers(patch: Patch) -> None:
         place = original(places, device)
         return torch.arange(place.shape[-1], device=place.device).expand(place.shape)
 
+    patch.setattr(recipe, "FEW", 0)  # the way of a few positions reads a range by itself
     for module in (recipe, fitting, learned):
         wrap(patch, module, "as_tensor", rows)
 
