@@ -30,6 +30,7 @@ def operator(patch: Patch) -> None:
     """As watchers of operators see it, also without a gradient."""
     patch.setattr(rotation, "watched", lambda: True)
     patch.setattr(rotary, "by_kernel", lambda *_: None)
+    patch.setattr(rotary, "one_by_kernel", lambda *_: None)
 
 
 def level(name: str) -> Callable[[Patch], None]:

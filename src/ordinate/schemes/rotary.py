@@ -12,9 +12,10 @@ from ordinate import phases as phase_recipes
 from ordinate.arguments import fixed
 from ordinate.checks import described
 from ordinate.formula import Pairs
+from ordinate.kernels.quick import by_kernel, one_by_kernel, quick
 from ordinate.phases import Frequencies, Phases
 from ordinate.positions import Positions
-from ordinate.rotation import Rotation, by_kernel, one_by_kernel, quick, rotated, rotated_in_place
+from ordinate.rotation import Rotation, rotated, rotated_in_place
 from ordinate.schemes.angles import AngleScheme
 
 
