@@ -19,7 +19,7 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
 # The contract and the faults on every way that a rotation and an attention can go: each kernel, the formula, blocks, the whole.
-PATHS = "formula" "whole formula" "operator" "baseline" "avx2" "diagonals in chunks" "without operators" "blocks" "whole"
+PATHS = "formula" "whole formula" "operator" "baseline" "avx2" "avx512" "diagonals in chunks" "without operators" "blocks" "whole"
 test-paths: $(VENV)/.dev
 	for path in $(PATHS); do echo "== $$path"; $(BIN)/python -m pytest -q --path "$$path" tests/test_contract.py tests/test_faults*.py \
 	    -m "not slow" -k "not compile and not hole and not fused_equals_plain" || exit 1; done

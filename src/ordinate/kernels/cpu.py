@@ -2,7 +2,7 @@
 
 The kernel is built when the package is installed, if there is a C compiler, and is the same file for every PyTorch: it is given
 addresses, sizes and strides, and checks that they fit. ``ORDINATE_KERNEL=off`` in the environment turns it off; the name of an
-instruction set (``baseline``, ``avx2``, ``avx512``) takes that one in place of the best.
+instruction set (``baseline``, ``avx2``, ``avx512``, ``avx512_bf16``) takes that one in place of the best.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from torch.autograd import forward_ad
 
 from ordinate.formula import Pairs
 from ordinate.kernels import cpu
-from ordinate.watching import watched
 
 Tensor = torch.Tensor
 _compiling, _grad, _empty_like = torch.compiler.is_compiling, torch.is_grad_enabled, torch.empty_like
@@ -80,7 +79,8 @@ def by_kernel(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> tup
     if _grad() and (q.requires_grad or k.requires_grad or cos.requires_grad or sin.requires_grad):
         return None
     flags, sequence_dim, parts, start, width = how
-    if 2 * cos.shape[-1] != width and not (q.is_contiguous() and k.is_contiguous()):  # the result lies otherwise
+    pairs, in_order, k_in_order = cos.shape, q.is_contiguous(), k.is_contiguous()
+    if not (in_order and k_in_order) and 2 * pairs[-1] != width:  # the result lies otherwise
         return None
     turned_q, turned_k = _empty_like(q), _empty_like(k)
     done = cpu.CALL(
@@ -92,19 +92,19 @@ def by_kernel(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> tup
         width,
         cos.data_ptr(),
         sin.data_ptr(),
-        cos.shape,
-        cos.stride(),
+        pairs,
+        None if cos.is_contiguous() else cos.stride(),
         sin.shape,
-        sin.stride(),
+        None if sin.is_contiguous() else sin.stride(),
         q.data_ptr(),
         turned_q.data_ptr(),
         q.shape,
-        q.stride(),
+        None if in_order else q.stride(),
         None,
         k.data_ptr(),
         turned_k.data_ptr(),
         k.shape,
-        k.stride(),
+        None if k_in_order else k.stride(),
         None,
     )
     return (turned_q, turned_k) if done else None
@@ -128,7 +128,9 @@ def one_by_kernel(x: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> Tensor | N
         >>> found is None or found.tolist() == [[[-2.0, 1.0]]]
         True
     """
-    if watched() or cpu.CALL is None or type(x) is not Tensor:
+    if _compiling() or _modes() or _trace() is not None or _transform() is not None or forward_ad._current_level >= 0:
+        return None  # ``watched`` without its call
+    if cpu.CALL is None or type(x) is not Tensor:
         return None
     code = _CODES.get(x.dtype)
     if code is None or not (x.is_cpu and cos.is_cpu) or x.is_neg():
@@ -136,7 +138,8 @@ def one_by_kernel(x: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> Tensor | N
     if _grad() and (x.requires_grad or cos.requires_grad or sin.requires_grad):
         return None
     flags, sequence_dim, parts, start, width = how
-    if 2 * cos.shape[-1] != width and not x.is_contiguous():  # the result lies otherwise
+    pairs, in_order = cos.shape, x.is_contiguous()
+    if not in_order and 2 * pairs[-1] != width:  # the result lies otherwise
         return None
     turned_x = _empty_like(x)
     done = cpu.CALL(
@@ -148,14 +151,14 @@ def one_by_kernel(x: Tensor, cos: Tensor, sin: Tensor, how: Quick) -> Tensor | N
         width,
         cos.data_ptr(),
         sin.data_ptr(),
-        cos.shape,
-        cos.stride(),
+        pairs,
+        None if cos.is_contiguous() else cos.stride(),
         sin.shape,
-        sin.stride(),
+        None if sin.is_contiguous() else sin.stride(),
         x.data_ptr(),
         turned_x.data_ptr(),
         x.shape,
-        x.stride(),
+        None if in_order else x.stride(),
         None,
     )
     return turned_x if done else None

@@ -76,10 +76,20 @@ static inline Rows one_row(float *block, const float *cos, const float *sin) {
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,f16c,prefer-vector-width=512")))
 #define F16C
 #include "rows.h"
+
+/* Compilers that know the set, and its name where they ask the machine. */
+#if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 11)
+#define KNOWS_AVX512_BF16
+#define LEVEL(name) avx512_bf16_##name
+#define TARGET __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,f16c,prefer-vector-width=512")))
+#define F16C
+#define ROUNDS_BFLOAT16
+#include "rows.h"
+#endif
 #endif
 
-enum { BASELINE, AVX2, AVX512, LEVELS };
-static const char *const level_names[LEVELS] = {"baseline", "avx2", "avx512"};
+enum { BASELINE, AVX2, AVX512, AVX512_BF16, LEVELS };
+static const char *const level_names[LEVELS] = {"baseline", "avx2", "avx512", "avx512_bf16"};
 static int level = BASELINE;
 
 static int has_level(int asked) {
@@ -88,8 +98,14 @@ static int has_level(int asked) {
     __builtin_cpu_init();
     int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
     if (asked == AVX2) return avx2;
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
+    int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                 __builtin_cpu_supports("avx512dq");
+    if (asked == AVX512) return avx512;
+#ifdef KNOWS_AVX512_BF16
+    return avx512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return 0;
+#endif
 #else
     return 0;
 #endif
@@ -97,6 +113,9 @@ static int has_level(int asked) {
 
 static Row row_of(int dtype, int interleaved, int rounds) {
 #if defined(__x86_64__)
+#ifdef KNOWS_AVX512_BF16
+    if (level == AVX512_BF16) return avx512_bf16_rows[dtype][interleaved][rounds];
+#endif
     if (level == AVX512) return avx512_rows[dtype][interleaved][rounds];
     if (level == AVX2) return avx2_rows[dtype][interleaved][rounds];
 #endif
@@ -239,6 +258,17 @@ static int numbers(PyObject *given, int64_t *out) {
     return (int)count;
 }
 
+/* Reads strides; None says that entries lie in order. */
+static int steps(PyObject *given, const int64_t *size, int axes, int64_t *out) {
+    if (given != Py_None) return numbers(given, out);
+    int64_t step = 1;
+    for (int i = axes <= MOST_AXES ? axes - 1 : -1; i >= 0; i--) {
+        out[i] = step;
+        step = (int64_t)((uint64_t)step * (uint64_t)(size[i] > 1 ? size[i] : 1)); /* may wrap, must not be undefined */
+    }
+    return axes;
+}
+
 typedef struct {
     int64_t batch, length, pairs, batch_stride, length_stride;
 } Table;
@@ -249,9 +279,10 @@ static int read_table(PyObject *const *args, Job *job, Table *table) {
     job->cos = PyLong_AsVoidPtr(args[0]);
     job->sin = PyLong_AsVoidPtr(args[1]);
     if (PyErr_Occurred()) return -1;
-    int axes = numbers(args[2], size), strides = numbers(args[3], stride);
-    int others = numbers(args[4], other_size), other_strides = numbers(args[5], other_stride);
-    if (axes < 0 || strides < 0 || others < 0 || other_strides < 0) return -1;
+    int axes = numbers(args[2], size), others = numbers(args[4], other_size);
+    if (axes < 0 || others < 0) return -1;
+    int strides = steps(args[3], size, axes, stride), other_strides = steps(args[5], other_size, others, other_stride);
+    if (strides < 0 || other_strides < 0) return -1;
     if ((axes != 2 && axes != 3) || strides != axes || others != axes || other_strides != axes) return 0;
     for (int i = 0; i < axes; i++)
         if (size[i] < 0 || size[i] != other_size[i] || (size[i] != 1 && stride[i] != other_stride[i])) return 0;
@@ -285,8 +316,10 @@ static int read_vectors(PyObject *const *args, int heads_first, Job *job, const 
     v->from = PyLong_AsVoidPtr(args[0]);
     v->to = PyLong_AsVoidPtr(args[1]);
     if (PyErr_Occurred()) return -1;
-    int axes = numbers(args[2], size), strides = numbers(args[3], stride), writtens = strides;
-    if (axes < 0 || strides < 0) return -1;
+    int axes = numbers(args[2], size);
+    if (axes < 0) return -1;
+    int strides = steps(args[3], size, axes, stride), writtens = strides;
+    if (strides < 0) return -1;
     if (args[4] == Py_None) {
         if (axes != strides || axes > MOST_AXES || !is_dense(size, stride, axes)) return 0;
         memcpy(written, stride, sizeof written);
@@ -395,7 +428,8 @@ static PyObject *choose(PyObject *module, PyObject *name) {
 static PyMethodDef methods[] = {
     {"rotate", (PyCFunction)(void (*)(void))rotate, METH_FASTCALL,
      "rotate(dtype, flags, sequence_dim, parts, start, width or 0, cos, sin, sizes, strides, sizes of sin, strides of sin, then for each of one or two tensors: "
-     "from, to, sizes, strides, strides of to) -> whether it was done; False: a form that is not served"},
+     "from, to, sizes, strides, strides of to) -> whether it was done; False: a form that is not served. None for strides: entries lie in "
+     "order; for those of to: it is empty_like"},
     {"levels", levels, METH_NOARGS, "The instruction sets that this machine has."},
     {"chosen", chosen, METH_NOARGS, "The instruction set in use, and whether threads were found."},
     {"choose", choose, METH_O, "Use another of levels()."},

@@ -6,8 +6,8 @@
  * writes it, which is what `omp simd` promises the compiler.
  */
 
-#define HALF_LOOP(LOAD, STORE, ROUND)                                  \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) {              \
+#define HALF_LOOP(begin, LOAD, STORE, ROUND)                           \
+    _Pragma("omp simd") for (int64_t i = begin; i < n; i++) {          \
         REAL first = LOAD(x[i]), second = LOAD(x[i + n]);              \
         REAL a = ROUND(first * c[i]), b = ROUND(second * s[i]);        \
         REAL d = ROUND(second * c[i]), e = ROUND(-first * s[i]);       \
@@ -24,9 +24,58 @@
         out[2 * i + 1] = STORE(d - e);                                 \
     }
 
+#ifdef ROUNDS_BFLOAT16
+/* The machine's own rounding to bfloat16, 32 entries at a time. It takes float32's subnormals for zeros: from the first one on, a row is
+ * left to the plain loop. */
+#define SUBNORMAL 0x20
+TARGET static inline __m512 LEVEL(loaded)(const uint16_t *x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), 16));
+}
+
+/* These turn as many pairs of a row as they may and say how many. */
+TARGET static int64_t LEVEL(native_half)(const uint16_t *x, uint16_t *out, const float *c, const float *s, int64_t n) {
+    int64_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m512 new_first[2], new_second[2];
+        for (int j = 0; j < 2; j++) {
+            int64_t at = i + 16 * j;
+            __m512 first = LEVEL(loaded)(x + at), second = LEVEL(loaded)(x + at + n);
+            __m512 cos = _mm512_loadu_ps(c + at), sin = _mm512_loadu_ps(s + at);
+            new_first[j] = _mm512_sub_ps(_mm512_mul_ps(first, cos), _mm512_mul_ps(second, sin));
+            new_second[j] = _mm512_add_ps(_mm512_mul_ps(second, cos), _mm512_mul_ps(first, sin));
+        }
+        __mmask16 tiny = _mm512_fpclass_ps_mask(new_first[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_first[1], SUBNORMAL) |
+                         _mm512_fpclass_ps_mask(new_second[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_second[1], SUBNORMAL);
+        if (tiny) break;
+        _mm512_storeu_si512(out + i, (__m512i)_mm512_cvtne2ps_pbh(new_first[1], new_first[0]));
+        _mm512_storeu_si512(out + i + n, (__m512i)_mm512_cvtne2ps_pbh(new_second[1], new_second[0]));
+    }
+    return i;
+}
+
+TARGET static int64_t LEVEL(native_interleaved)(const uint16_t *x, uint16_t *out, const float *c, const float *s, int64_t n) {
+    /* Entry j of the result is entry j / 2 of the first or of the second of each pair, which lie 16 apart. */
+    const __m512i order = _mm512_or_si512(_mm512_set1_epi32(16 << 16),
+                                          _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                                             _mm512_set1_epi32(0x10001)));
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i words = _mm512_loadu_si512(x + 2 * i);
+        __m512 first = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+        __m512 second = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32((int)0xffff0000)));
+        __m512 cos = _mm512_loadu_ps(c + i), sin = _mm512_loadu_ps(s + i);
+        __m512 new_first = _mm512_sub_ps(_mm512_mul_ps(first, cos), _mm512_mul_ps(second, sin));
+        __m512 new_second = _mm512_add_ps(_mm512_mul_ps(second, cos), _mm512_mul_ps(first, sin));
+        if (_mm512_fpclass_ps_mask(new_first, SUBNORMAL) | _mm512_fpclass_ps_mask(new_second, SUBNORMAL)) break;
+        _mm512_storeu_si512(out + 2 * i, _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(new_second, new_first)));
+    }
+    return i;
+}
+#endif
+
 /* Both halves of a 32-bit word are one pair of bfloat16: no lane has to change places. */
-#define WORD_LOOP(ROUND)                                               \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) {              \
+#define WORD_LOOP(begin, ROUND)                                        \
+    _Pragma("omp simd") for (int64_t i = begin; i < n; i++) {          \
         uint32_t pair;                                                 \
         memcpy(&pair, x + 2 * i, 4);                                   \
         float first = as_float(pair << 16), second = as_float(pair & 0xffff0000u); \
@@ -52,20 +101,34 @@
     TARGET static void LEVEL(NAME)(Rows rows, int64_t n) { EACH_ROW(TYPE, __VA_ARGS__) }
 
 #define REAL float
-ROW(half_float32, float, HALF_LOOP(SAME, SAME, SAME))
+ROW(half_float32, float, HALF_LOOP(0, SAME, SAME, SAME))
 ROW(interleaved_float32, float, INTERLEAVED_LOOP(SAME, SAME, SAME))
-ROW(half_bfloat16, uint16_t, HALF_LOOP(from_bfloat16, to_bfloat16, SAME))
-ROW(half_bfloat16_rounding, uint16_t, HALF_LOOP(from_bfloat16, to_bfloat16, bfloat16_rounded))
+#ifdef ROUNDS_BFLOAT16
+ROW(half_bfloat16, uint16_t, {
+    int64_t done = LEVEL(native_half)(x, out, c, s, n);
+    HALF_LOOP(done, from_bfloat16, to_bfloat16, SAME)
+})
+ROW(interleaved_bfloat16, uint16_t, {
+    int64_t done = LEVEL(native_interleaved)(x, out, c, s, n);
+    WORD_LOOP(done, SAME)
+})
+#undef SUBNORMAL
+#else
+ROW(half_bfloat16, uint16_t, HALF_LOOP(0, from_bfloat16, to_bfloat16, SAME))
+#endif
+ROW(half_bfloat16_rounding, uint16_t, HALF_LOOP(0, from_bfloat16, to_bfloat16, bfloat16_rounded))
 #if LITTLE_ENDIAN_WORDS
-ROW(interleaved_bfloat16, uint16_t, WORD_LOOP(SAME))
-ROW(interleaved_bfloat16_rounding, uint16_t, WORD_LOOP(bfloat16_rounded))
+#ifndef ROUNDS_BFLOAT16
+ROW(interleaved_bfloat16, uint16_t, WORD_LOOP(0, SAME))
+#endif
+ROW(interleaved_bfloat16_rounding, uint16_t, WORD_LOOP(0, bfloat16_rounded))
 #else
 ROW(interleaved_bfloat16, uint16_t, INTERLEAVED_LOOP(from_bfloat16, to_bfloat16, SAME))
 ROW(interleaved_bfloat16_rounding, uint16_t, INTERLEAVED_LOOP(from_bfloat16, to_bfloat16, bfloat16_rounded))
 #endif
 #undef REAL
 #define REAL double
-ROW(half_float64, double, HALF_LOOP(SAME, SAME, SAME))
+ROW(half_float64, double, HALF_LOOP(0, SAME, SAME, SAME))
 ROW(interleaved_float64, double, INTERLEAVED_LOOP(SAME, SAME, SAME))
 #undef REAL
 
@@ -128,4 +191,5 @@ static const Row LEVEL(rows)[4][2][2] = {
 #undef LEVEL
 #undef TARGET
 #undef F16C
+#undef ROUNDS_BFLOAT16
 #undef FLOAT16_ROWS

@@ -28,27 +28,27 @@ LONG = 2048  # positions from which the start rows and step rows of the addition
 STEPS = 512  # rows of a block of a long range
 DOUBTFUL = 1e-6  # where 5e-16, the error of a sum, is a hundredth of a last place in float32
 _QUARTERS = np.array([1, 1j, -1, -1j])  # a quarter turn each
-_NUMPY = {torch.float32: np.float32, torch.float64: np.float64}
+_TURN = 2 * np.pi
+_ONE = torch.ones((), dtype=torch.float64, device="cpu")
 
 
-def few(place: Any, frequencies: Frequencies, dtype: torch.dtype, *, small: bool) -> Pair:
-    """Compute a few rows: range reduction in NumPy, whose calls are cheaper, in the recipe's own steps and so with its own bits.
+def few(place: Any, frequencies: Frequencies, *, small: bool) -> Pair:
+    """Compute a few rows: the recipe's steps in NumPy, whose calls are cheaper, and one call for both cos and sin.
 
     Args:
         place: whole positions as an int64 NumPy array of any shape.
         frequencies: the n frequencies.
-        dtype: of the result.
         small: whether all |positions| <= 2^25, so that there is no high part.
 
     Returns:
-        cos and sin.
+        cos and sin, float32.
 
     Shape:
         place [..., T] -> two of [..., T, n]
 
     Example:
         >>> from ordinate.phases import from_values
-        >>> few(np.array([3]), from_values([0.5]), torch.float32, small=True)
+        >>> few(np.array([3]), from_values([0.5]), small=True)
         (tensor([[0.0707]]), tensor([[0.9975]]))
     """
     a1, a2, a3, b1, b2, b3 = frequencies.parts
@@ -67,16 +67,13 @@ def few(place: Any, frequencies: Frequencies, dtype: torch.dtype, *, small: bool
         folded += high * b2
         turns += folded
         rest += high * b3
-    quadrant = np.rint(turns * 4)
+    quadrant = np.rint(turns * 4.0)
     turns -= quadrant * 0.25
     turns += rest
-    turns *= 2 * np.pi
-    angle = torch.from_numpy(turns)
-    made = np.empty(turns.shape, dtype=np.complex128)
-    made.real, made.imag = angle.cos().numpy(), angle.sin().numpy()
-    made *= _QUARTERS[quadrant.astype(np.int64) & 3]  # products with 0 and 1: exact
-    number = _NUMPY[dtype]
-    return torch.from_numpy(made.real.astype(number)), torch.from_numpy(made.imag.astype(number))
+    turns *= _TURN
+    made = torch.polar(_ONE, torch.from_numpy(turns)).numpy()
+    made *= _QUARTERS.take(quadrant.astype(np.int64), mode="wrap")  # products with 0 and 1: exact
+    return torch.from_numpy(made.real.astype(np.float32)), torch.from_numpy(made.imag.astype(np.float32))
 
 
 def by_blocks(place: torch.Tensor, frequencies: Frequencies, dtype: torch.dtype, recipe: Recipe) -> Pair:

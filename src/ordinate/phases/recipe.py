@@ -50,14 +50,15 @@ def exact(
         (-0.688837, -0.724917)
     """
     pairs, plain = len(frequencies.turns), not watched()
-    if plain and isinstance(positions, range) and 0 < len(positions) * pairs <= FEW and _is_on_cpu(device):
+    brief = plain and dtype == torch.float32
+    if brief and isinstance(positions, range) and 0 < len(positions) * pairs <= FEW and _is_on_cpu(device):
         places = np.arange(positions.start, positions.stop, positions.step)
-        return few(places, frequencies, dtype, small=_is_small(positions))
+        return few(places, frequencies, small=_is_small(positions))
     place = as_tensor(positions, device)
     home = place.device
     if plain and home.type == "cpu" and pairs and place.ndim < 3 and is_plain(place):
-        if place.numel() * pairs <= FEW and place.dtype == torch.int64:
-            return few(place.numpy(), frequencies, dtype, small=False)
+        if brief and place.numel() * pairs <= FEW and place.dtype == torch.int64:
+            return few(place.numpy(), frequencies, small=False)
         if isinstance(positions, range) and place.numel() >= LONG:
             return long_range(positions, frequencies, dtype, _by_operators)
         if place.numel() * pairs > BLOCK:
