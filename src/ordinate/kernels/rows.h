@@ -25,11 +25,15 @@
     }
 
 #ifdef ROUNDS_BFLOAT16
-/* The machine's own rounding to bfloat16, 32 entries at a time. It takes float32's subnormals for zeros: from the first one on, a row is
- * left to the plain loop. */
+/* The machine's own rounding to bfloat16, 32 entries at a time. It takes float32's subnormals for zeros: where there is a zero, it is
+ * asked whether it was one, and from the first such on a row is left to the plain loop. */
 #define SUBNORMAL 0x20
 TARGET static inline __m512 LEVEL(loaded)(const uint16_t *x) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), 16));
+}
+
+TARGET static inline int LEVEL(has_zeros)(__m512i rounded) {
+    return _mm512_testn_epi16_mask(rounded, _mm512_set1_epi16(0x7fff)) != 0;
 }
 
 /* These turn as many pairs of a row as they may and say how many. */
@@ -44,11 +48,15 @@ TARGET static int64_t LEVEL(native_half)(const uint16_t *x, uint16_t *out, const
             new_first[j] = _mm512_sub_ps(_mm512_mul_ps(first, cos), _mm512_mul_ps(second, sin));
             new_second[j] = _mm512_add_ps(_mm512_mul_ps(second, cos), _mm512_mul_ps(first, sin));
         }
-        __mmask16 tiny = _mm512_fpclass_ps_mask(new_first[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_first[1], SUBNORMAL) |
-                         _mm512_fpclass_ps_mask(new_second[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_second[1], SUBNORMAL);
-        if (tiny) break;
-        _mm512_storeu_si512(out + i, (__m512i)_mm512_cvtne2ps_pbh(new_first[1], new_first[0]));
-        _mm512_storeu_si512(out + i + n, (__m512i)_mm512_cvtne2ps_pbh(new_second[1], new_second[0]));
+        __m512i rounded_first = (__m512i)_mm512_cvtne2ps_pbh(new_first[1], new_first[0]);
+        __m512i rounded_second = (__m512i)_mm512_cvtne2ps_pbh(new_second[1], new_second[0]);
+        if (LEVEL(has_zeros)(rounded_first) | LEVEL(has_zeros)(rounded_second)) {
+            __mmask16 tiny = _mm512_fpclass_ps_mask(new_first[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_first[1], SUBNORMAL) |
+                             _mm512_fpclass_ps_mask(new_second[0], SUBNORMAL) | _mm512_fpclass_ps_mask(new_second[1], SUBNORMAL);
+            if (tiny) break;
+        }
+        _mm512_storeu_si512(out + i, rounded_first);
+        _mm512_storeu_si512(out + i + n, rounded_second);
     }
     return i;
 }
@@ -66,8 +74,12 @@ TARGET static int64_t LEVEL(native_interleaved)(const uint16_t *x, uint16_t *out
         __m512 cos = _mm512_loadu_ps(c + i), sin = _mm512_loadu_ps(s + i);
         __m512 new_first = _mm512_sub_ps(_mm512_mul_ps(first, cos), _mm512_mul_ps(second, sin));
         __m512 new_second = _mm512_add_ps(_mm512_mul_ps(second, cos), _mm512_mul_ps(first, sin));
-        if (_mm512_fpclass_ps_mask(new_first, SUBNORMAL) | _mm512_fpclass_ps_mask(new_second, SUBNORMAL)) break;
-        _mm512_storeu_si512(out + 2 * i, _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(new_second, new_first)));
+        __m512i rounded = (__m512i)_mm512_cvtne2ps_pbh(new_second, new_first);
+        if (LEVEL(has_zeros)(rounded)) {
+            __mmask16 tiny = _mm512_fpclass_ps_mask(new_first, SUBNORMAL) | _mm512_fpclass_ps_mask(new_second, SUBNORMAL);
+            if (tiny) break;
+        }
+        _mm512_storeu_si512(out + 2 * i, _mm512_permutexvar_epi16(order, rounded));
     }
     return i;
 }
