@@ -49,12 +49,13 @@ ORDER = (
     "attaching",
     "plots",
     "lab",
+    "stretching",
     "cli",
 )
 ALWAYS_THERE = {*sys.stdlib_module_names, "torch", "numpy", "ordinate"}
 OPTIONAL = ("matplotlib", "transformers", "rich", "jinja2", "hypothesis", "mpmath", "pytest")
 FILES = sorted(ROOT.rglob("*.py"))
-INNER = [path for path in FILES if path.relative_to(ROOT).parts[0] not in ("lab", "cli", "plots.py", "__init__.py")]
+INNER = [path for path in FILES if path.relative_to(ROOT).parts[0] not in ("lab", "stretching", "cli", "plots.py", "__init__.py")]
 
 
 def _place(path: Path) -> str:

@@ -47,7 +47,9 @@ class Theory:
     merged_positions: dict[str, int | None]
 
 
-def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rule | None = None) -> Theory:
+def theory(
+    *, base: float, rotary_dim: int, trained: int, length: int, rule: Rule | None = None, trained_rule: Rule | None = None
+) -> Theory:
     """Work out what a rotary embedding does at a length.
 
     Args:
@@ -56,6 +58,7 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
         trained: length of the training sequences.
         length: length that is asked about.
         rule: of ``ordinate.scaling``, or None.
+        trained_rule: the rule that the model was trained with, if any.
 
     Returns:
         Every pair, and how many never complete a turn within the trained length, how many reach unseen phases at the length;
@@ -82,7 +85,8 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
     require("theory", faults + widths)
     frequencies = [base ** (-2 * i / rotary_dim) for i in range(rotary_dim // 2)]
     scaled = Scaled(tuple(frequencies), 1.0, 1.0) if rule is None else rule.apply(frequencies, base=base, length=length)
-    both = zip(frequencies, scaled.inverse_frequencies, strict=True)
+    seen = frequencies if trained_rule is None else trained_rule.apply(frequencies, base=base, length=trained).inverse_frequencies
+    both = zip(seen, scaled.inverse_frequencies, strict=True)
     pairs = tuple(_pair(i, old, new, trained, length) for i, (old, new) in enumerate(both))
     return Theory(
         pairs=pairs,
@@ -99,8 +103,7 @@ def theory(*, base: float, rotary_dim: int, trained: int, length: int, rule: Rul
 
 
 def _pair(index: int, trained_frequency: float, frequency: float, trained: int, length: int) -> PairTheory:
-    wavelength = 2 * math.pi / trained_frequency
-    stretched = math.inf if frequency == 0 else 2 * math.pi / frequency
+    wavelength, stretched = _wavelength(trained_frequency), _wavelength(frequency)
     complete = trained >= wavelength
     reached, seen = (length - 1) * frequency, (trained - 1) * trained_frequency
     return PairTheory(
@@ -109,11 +112,15 @@ def _pair(index: int, trained_frequency: float, frequency: float, trained: int, 
         turns_trained=trained / wavelength,
         scaled_wavelength=stretched,
         turns_at_length=length / stretched,
-        slowed_by=stretched / wavelength,
+        slowed_by=1.0 if stretched == wavelength else stretched / wavelength,
         complete=complete,
         # a rule that stretches exactly to the length reaches (length - 1) / factor, at most one token's phase beyond the last seen
         unseen=not complete and reached > seen + trained_frequency + TOLERANCE,
     )
+
+
+def _wavelength(frequency: float) -> float:
+    return math.inf if frequency == 0 else 2 * math.pi / frequency
 
 
 def _angle_error(dtype: str, length: int, scaled: Scaled) -> float | None:

