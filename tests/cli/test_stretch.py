@@ -174,7 +174,7 @@ def test_biases_run_as_they_are(tmp_path: Path, text: Path, capsys: pytest.Captu
         (["--rules", "longrope:/none.json"], "longrope: could not read /none.json"),
         (["--rules", "yarn:2"], "got 'yarn:2'"),
         (["--lengths", "70"], "--tests: the needle needs lengths of 174 tokens at least, got 70; leave needle out"),
-        (["--tests", "ppl,speed"], "--tests: needed some of ppl, shift, needle, got speed"),
+        (["--tests", "ppl,speed"], "--tests: needed some of ppl, shift, needle for llama, got speed"),
         (["--start", "999999"], "--text: needed at least 1000128 tokens for 128 from token 999999 on, got"),
         (["--text", "/nowhere.txt"], "--text: needed a readable file, got /nowhere.txt"),
         (["--protocol", "sliding", "--stride", "4000"], "--stride: needed at most the shortest length, 128, got 4000"),
@@ -191,6 +191,37 @@ def test_bad_input_is_refused_before_anything_runs(
     assert not (tmp_path / "report").exists()
 
 
+def test_an_encoders_embeddings_drift(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import torch
+    from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 256}
+    folder = save(BertModel(BertConfig(**sizes, max_position_embeddings=TRAINED)), tmp_path / "model")
+    arguments = (folder, "--start", "10", "--lengths", f"{TRAINED},{LENGTH}", "--text", text, "--output", tmp_path / "report")
+    assert stretch(*arguments) == 0
+    same, drifted = found(tmp_path / "report")["drift"]
+    assert (same["length"], same["mean"]) == (TRAINED, pytest.approx(1.0, abs=1e-6))
+    # by hand: the table is stretched by resampling its rows, each place in the middle of its row
+    model = AutoModel.from_pretrained(folder).eval()
+    letters = text.read_text()[10 : 10 + TRAINED // 8]
+    ids = torch.tensor(AutoTokenizer.from_pretrained(folder)(letters, add_special_tokens=False)["input_ids"])
+    table = model.embeddings.position_embeddings.weight
+    with torch.no_grad():
+        old = model(ids[None]).last_hidden_state[0].mean(0)
+        places = ((torch.arange(LENGTH) + 0.5) / 2 - 0.5).clamp(0, TRAINED - 1)
+        low, part = places.long(), (places - places.floor())[:, None]
+        stretched = table[low] * (1 - part) + table[(low + 1).clamp(max=TRAINED - 1)] * part
+        vectors = model.embeddings.word_embeddings(ids)[None] + stretched[: len(ids)] - table[: len(ids)]
+        new = model(inputs_embeds=vectors).last_hidden_state[0].mean(0)
+    wanted = torch.nn.functional.cosine_similarity(old, new, dim=0).item()
+    assert drifted["passages"][0]["tokens"] == len(ids)
+    assert drifted["passages"][0]["cosine"] == pytest.approx(wanted, abs=1e-5)
+    assert wanted < 0.9999
+    assert stretch(*arguments, "--tests", "ppl") == 2
+    assert "--tests: needed some of drift for bert, got ppl" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("written", ["2", "0.5x", "x", "-2x", "1e3x"])
 def test_times_have_a_form(tiny: Path, written: str) -> None:
     with pytest.raises(SystemExit):
@@ -198,10 +229,10 @@ def test_times_have_a_form(tiny: Path, written: str) -> None:
 
 
 def test_models_that_have_nothing_to_stretch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from transformers import BertConfig, T5Config
+    from transformers import T5Config, ViTConfig
 
     for name, config, said in (
-        ("bert", BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2), "which sees both ways"),
+        ("vit", ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2), "MODEL: "),
         ("t5", T5Config(d_model=32, num_layers=1, num_heads=2), "needed one stack of layers, got t5 with 2"),
     ):
         config.save_pretrained(tmp_path / name)
@@ -262,3 +293,22 @@ def test_out_of_memory_fails_a_cell_and_the_others_go_on(
     assert stretch(*arguments, "--output", tmp_path / "report") == 0  # and is tried again
     assert all(cell["loss"] > 0 for cell in found(tmp_path / "report")["cells"])
     assert llama is not None
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_nodes_finds_the_same(whole: Path, tiny: Path, text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs ray: pip install 'ordinate[cluster]'")
+    tool = [str(Path(sys.executable).parent / "ray")]
+    alone = {**os.environ, "OMP_NUM_THREADS": "1", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+    port = "6391"
+    try:
+        for role in (["--head", f"--port={port}", "--include-dashboard=false"], [f"--address=127.0.0.1:{port}"]):
+            started = [*tool, "start", *role, "--num-cpus=1", "--disable-usage-stats"]
+            subprocess.run(started, env=alone, check=True, capture_output=True, timeout=120)
+        command = [sys.executable, "-m", "ordinate.cli.main", "stretch", str(tiny), *SMALL, "--text", str(text)]
+        command += ["--ray", f"127.0.0.1:{port}", "--output", str(tmp_path / "report")]
+        done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+    finally:
+        subprocess.run([*tool, "stop", "--force"], env=alone, check=False, capture_output=True, timeout=120)
+    assert found(tmp_path / "report") == found(whole)

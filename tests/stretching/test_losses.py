@@ -71,6 +71,7 @@ def test_each_rule_gives_the_losses_of_a_model_with_its_block(tmp_path: Path, te
     folder = save(llama(**({"rope_parameters": native} if rule == "none" else {})), tmp_path / "model")
     by_length = rule == "dynamic" or rule.startswith("longrope")
     worker = worker_of(folder, text, rules=("native", rule), chunk=LENGTH if by_length else 48)
+    assert worker.model is not None  # loaded before its folder changes
     block = config_block(setting_of(rule, worker.subject, LENGTH), worker.subject, LENGTH)
     plain = plain_losses(folder, inside(worker), json.loads(json.dumps(block)))
     own = all_losses(measured(worker, Cell("ppl", "native", LENGTH)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.stretching.results import Results
+    from ordinate.stretching.stretch import Run
     from ordinate.stretching.work import Worker
 
 NEEDS = ("transformers", "matplotlib", "rich", "jinja2")
@@ -53,7 +54,13 @@ def add_parser(commands: Any) -> None:
         metavar="RULE,...",
         help="of none,linear,ntk,dynamic,yarn,longrope:FILE,theta:NUMBER; native is always one (default: native,linear,ntk,yarn)",
     )
-    parser.add_argument("--tests", type=_names, default=("ppl", "shift", "needle"), help="of ppl,shift,needle (default: all)")
+    parser.add_argument(
+        "--tests",
+        type=_names,
+        default=None,
+        metavar="TEST,...",
+        help="of ppl,shift,needle (default: all); drift of models that see both ways",
+    )
     parser.add_argument("--text", type=Path, nargs="+", default=[], metavar="FILE", help="text (default: Python help topics)")
     parser.add_argument("--start", type=_place, default=2000, metavar="TOKEN", help="first token of the text (default: 2000)")
     parser.add_argument("--chunk", type=_count, default=1024, help="tokens that go through the model at once (default: 1024)")
@@ -64,6 +71,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="(default: float32)")
     parser.add_argument("--device-map", default=None, metavar="MAP", help="for accelerate, as auto; a model on several devices")
     parser.add_argument("--budget", type=_seconds, default=None, metavar="10m", help="leave out lengths that would not fit")
+    parser.add_argument("--ray", default=None, metavar="ADDRESS", help="run the cells on this Ray cluster, auto for the local one")
     parser.add_argument("--output", type=Path, default=Path("stretch-report"), metavar="DIR", help="(default: stretch-report)")
     parser.set_defaults(run=run)
 
@@ -85,8 +93,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         results, worker = _prepare(options)
         writing.claim_folder(options.output)
-        results = _planned(results, worker, options)
-        return _measure(results, worker, options)
+        runs: list[Run] = [worker.run] if options.ray is None else _remote(results, options)
+        _plan(results, worker, options)
+        return _measure(results, runs, options)
     except ValueError as fault:
         return _refuse(str(fault))
 
@@ -116,12 +125,12 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
 
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    unknown = [name for name in options.tests if name not in of.TESTS]
-    if unknown:
-        raise ValueError(f"--tests: needed some of {', '.join(of.TESTS)}, got {', '.join(unknown)}")
     subject = read_subject(located(options.model), options.trained)
-    if subject.kind == "encoder table":
-        raise ValueError(f"MODEL: needed a model that predicts the next token, got {subject.plan.model_type}, which sees both ways")
+    known = (of.DRIFT,) if subject.kind == "encoder table" else of.TESTS
+    tests = options.tests or known
+    if not set(tests) <= set(known):
+        unknown = ", ".join(name for name in tests if name not in known)
+        raise ValueError(f"--tests: needed some of {', '.join(known)} for {subject.plan.model_type}, got {unknown}")
     lengths = options.lengths or (round((options.to or 2.0) * subject.trained),)
     short = [length for length in lengths if length < subject.trained]
     if short:
@@ -131,7 +140,7 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     settings = of.Settings(
         lengths=tuple(sorted(set(lengths))),
         rules=require_rules(options.rules, subject, lengths),
-        tests=tuple(options.tests),
+        tests=tuple(tests),
         start=options.start,
         chunk=options.chunk,
         windows=options.windows,
@@ -159,16 +168,21 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     return Results(subject, settings, text, len(worker.tokens), found), worker
 
 
-def _planned(results: Results, worker: Worker, options: argparse.Namespace) -> Results:
+def _remote(results: Results, options: argparse.Namespace) -> list[Run]:
+    from ordinate.stretching.cluster import remote_runs
+
+    if options.budget is not None:
+        raise ValueError("--budget: needed a run on this machine, which can be probed, got --ray, too")
+    return remote_runs(options.ray, results.subject.checkpoint, options.trained, results.settings, results.text)
+
+
+def _plan(results: Results, worker: Worker, options: argparse.Namespace) -> None:
     """Probe, print what will be done, and leave out the lengths that do not fit.
 
     Args:
         results: empty.
-        worker: with the model.
+        worker: with the model, for a run on this machine.
         options: for the budget.
-
-    Returns:
-        The same with the lengths that are left.
 
     Raises:
         ValueError: if none is left.
@@ -179,6 +193,9 @@ def _planned(results: Results, worker: Worker, options: argparse.Namespace) -> R
     from ordinate.stretching.showing import plan_lines
     from ordinate.stretching.writing import fitting
 
+    if options.ray is not None or results.subject.kind == "encoder table":
+        print(*plan_lines(results, None), sep="\n", flush=True)
+        return
     longest = results.settings.lengths[-1]
     is_table = results.subject.kind == "table"  # which is too short as it is
     with under(worker.model, results.subject, results.settings.rules[-1] if is_table else NATIVE, longest) as model:
@@ -192,15 +209,14 @@ def _planned(results: Results, worker: Worker, options: argparse.Namespace) -> R
         results.expected = [row for row in results.expected if row.length in kept]
     for line in (*plan_lines(results, probe), *left_out):
         print(line, flush=True)
-    return results
 
 
-def _measure(results: Results, worker: Worker, options: argparse.Namespace) -> int:
+def _measure(results: Results, runs: list[Run], options: argparse.Namespace) -> int:
     """Run the cells, show each as it comes, and write the report.
 
     Args:
         results: fills.
-        worker: with the model.
+        runs: what runs a cell, one a worker.
         options: for the folder.
 
     Returns:
@@ -216,7 +232,7 @@ def _measure(results: Results, worker: Worker, options: argparse.Namespace) -> i
         console.width = FILE_WIDTH
     command, began = shlex.join(["ordinate", *sys.argv[1:]]), time.perf_counter()
     try:
-        for step in stretched(results, worker.run, options.output):
+        for step in stretched(results, runs, options.output):
             showing.step(results, step)
         writing.write(results, options.output, command, time.perf_counter() - began)
     except OSError as error:

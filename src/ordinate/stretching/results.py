@@ -14,7 +14,7 @@ import ordinate
 from ordinate.stretching.expected import Expected, as_json
 from ordinate.stretching.perplexity import BINS, summary
 from ordinate.stretching.rules import NATIVE
-from ordinate.stretching.settings import NEEDLE, PPL, SHIFT, Cell, Settings, Text
+from ordinate.stretching.settings import DRIFT, NEEDLE, PPL, SHIFT, Cell, Settings, Text
 from ordinate.stretching.subject import Subject
 from ordinate.stretching.work import FAILED
 
@@ -96,6 +96,16 @@ class Results:
             for line in sorted((line for line in lines if "depth" in line), key=lambda line: float(line["depth"]))
         ]
 
+    def drifts(self) -> list[dict[str, Any]]:
+        """Mean and lowest cosine of every rule and length."""
+        found = []
+        for cell, lines in sorted(self.cells.items()):
+            cosines = [line["cosine"] for line in lines if "cosine" in line]
+            if cell.test == DRIFT and cosines:
+                said = {"rule": cell.rule, "length": cell.length, "mean": sum(cosines) / len(cosines), "lowest": min(cosines)}
+                found.append({**said, "passages": [_plain(line) for line in lines if "cosine" in line]})
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """All of it, for results.json; what depends on the clock is under "run" and named "seconds"."""
         settings, subject = self.settings, self.subject
@@ -126,6 +136,7 @@ class Results:
             ],
             "shift": self.shifts(),
             "needle": self.needles(),
+            "drift": self.drifts(),
             "winners": {str(length): self.winner(length) for length in settings.lengths},
         }
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from ordinate.stretching.subject import Dtype
 
-PPL, SHIFT, NEEDLE = "ppl", "shift", "needle"
-TESTS = (PPL, SHIFT, NEEDLE)
+PPL, SHIFT, NEEDLE, DRIFT = "ppl", "shift", "needle", "drift"
+TESTS = (PPL, SHIFT, NEEDLE)  # of models that predict the next token
 DEFAULT_TEXT = "pydoc_data.topics"
 LARGEST_TEXT = 2**28
 Protocol = Literal["non-overlapping", "sliding"]
@@ -38,7 +38,7 @@ class Cell:
     """One job.
 
     Attributes:
-        test: "ppl", "shift" or "needle".
+        test: "ppl", "shift", "needle" or "drift".
         rule: as the command takes it; for "shift", how angles are made: "float32" or "exact".
         length: in tokens.
     """

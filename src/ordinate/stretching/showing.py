@@ -11,18 +11,18 @@ from ordinate.stretching.probing import Probe, estimated
 from ordinate.stretching.recommending import recommended
 from ordinate.stretching.results import Results
 from ordinate.stretching.rules import NATIVE
-from ordinate.stretching.settings import NEEDLE, PPL, SHIFT, Cell
+from ordinate.stretching.settings import DRIFT, NEEDLE, PPL, SHIFT, Cell
 from ordinate.stretching.stretch import Step, first_cells
 
 GIB = 2**30
 
 
-def plan_lines(results: Results, probe: Probe) -> list[str]:
+def plan_lines(results: Results, probe: Probe | None) -> list[str]:
     """Say what will be run, and about how long it takes.
 
     Args:
         results: for rules, lengths and tests.
-        probe: of this machine.
+        probe: of this machine; None: nothing is said of time and memory.
 
     Returns:
         Lines.
@@ -30,16 +30,18 @@ def plan_lines(results: Results, probe: Probe) -> list[str]:
     settings, subject = results.settings, results.subject
     cells = first_cells(settings, subject)
     needles = len(settings.lengths) * min(2, len(settings.rules)) if NEEDLE in settings.tests else 0
-    seconds = sum(estimated(cell, probe, settings) for cell in cells)
-    seconds += sum(estimated(Cell(NEEDLE, NATIVE, n), probe, settings) for n in settings.lengths) * min(needles, 2)
-    longest = settings.lengths[-1]
+    costs = ""
+    if probe is not None:
+        seconds = sum(estimated(cell, probe, settings) for cell in cells)
+        seconds += sum(estimated(Cell(NEEDLE, NATIVE, n), probe, settings) for n in settings.lengths) * min(needles, 2)
+        memory = probe.memory(settings.lengths[-1])
+        costs = f"; about {max(seconds / 60, 0.1):.1f} minutes, {memory / GIB:.1f} GiB beside the model"
     lines = [
         f"{subject.checkpoint.name}: {subject.plan.model_type}, trained at {subject.trained} tokens, "
         f"its own rule: {'none' if subject.native_rule is None else repr(subject.native_rule)}",
         f"text: {results.text.source}, {results.tokens} tokens, from token {settings.start}; {settings.protocol} windows",
         f"{len(cells) + needles} cells: {', '.join(settings.tests)} at {', '.join(map(str, settings.lengths))} tokens, "
-        f"rules {', '.join(settings.rules)}; about {max(seconds / 60, 0.1):.1f} minutes, "
-        f"{probe.memory(longest) / GIB:.1f} GiB beside the model",
+        f"rules {', '.join(settings.rules)}{costs}",
     ]
     if results.expected:
         lines.append("expected from the trained phases:")
@@ -61,8 +63,6 @@ def step(results: Results, found: Step) -> None:
     """
     cell, record = found.cell, found.record
     name = f"{cell.test} {cell.rule} {cell.length}"
-    if record is None:
-        return
     if "failed" in record:
         _say(f"{name}: failed: {record['failed']}")
     elif "ended" in record:
@@ -107,6 +107,13 @@ def tables(results: Results) -> list[Any]:
         for phases, lines in shifts.items():
             table.add_row(phases, *(f"{line['rms']:.1e}" for line in lines))
         found.append(table)
+    if results.drifts():
+        table = Table(title="pooled embeddings: cosine to those with the old table", title_justify="left")
+        for column in ("rule", "length", "mean", "lowest"):
+            table.add_column(column, justify="left" if column == "rule" else "right")
+        for line in results.drifts():
+            table.add_row(line["rule"], str(line["length"]), f"{line['mean']:.4f}", f"{line['lowest']:.4f}")
+        found.append(table)
     return found
 
 
@@ -138,6 +145,9 @@ def _outcome(results: Results, cell: Cell) -> str:
     if cell.test == SHIFT:
         last = [line for line in lines if "offset" in line][-1]
         return f"{last['rms']:.1e} at {last['offset']:,}"
+    if cell.test == DRIFT:
+        cosines = [line["cosine"] for line in lines if "cosine" in line]
+        return f"cosine {sum(cosines) / len(cosines):.4f}, lowest {min(cosines):.4f}"
     depths = [line for line in lines if "depth" in line]
     return f"{sum(line['found'] for line in depths)} of {len(depths)} keys found"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,15 @@ from typing import Any
 from ordinate.stretching.journal import Journal
 from ordinate.stretching.results import Results
 from ordinate.stretching.rules import NATIVE
-from ordinate.stretching.settings import NEEDLE, PHASES, PPL, SHIFT, Cell, Settings
+from ordinate.stretching.settings import DRIFT, NEEDLE, PHASES, PPL, SHIFT, Cell, Settings
 from ordinate.stretching.subject import Subject
+from ordinate.stretching.work import FAILED
 
 CELLS = "cells"
-Run = Callable[[Cell, list[dict[str, Any]]], Iterator[dict[str, Any]]]
+Record = dict[str, Any]
+Run = Callable[[Cell, list[Record]], Iterator[Record]]
+Left = tuple[Cell, list[Record]]
+Found = tuple[Cell, Record]
 
 
 @dataclass(frozen=True)
@@ -23,11 +29,11 @@ class Step:
 
     Attributes:
         cell: where.
-        record: the line; None when a cell begins.
+        record: the line.
     """
 
     cell: Cell
-    record: dict[str, Any] | None
+    record: dict[str, Any]
 
 
 def first_cells(settings: Settings, subject: Subject) -> list[Cell]:
@@ -43,6 +49,9 @@ def first_cells(settings: Settings, subject: Subject) -> list[Cell]:
     found = []
     if SHIFT in settings.tests and subject.kind == "rotary":
         found += [Cell(SHIFT, phases, subject.trained) for phases in PHASES]
+    if DRIFT in settings.tests:
+        resized = [rule for rule in settings.rules if rule != NATIVE]
+        found += [Cell(DRIFT, rule, length) for length in settings.lengths for rule in resized]
     if PPL in settings.tests:
         found += [Cell(PPL, rule, length) for length in settings.lengths for rule in settings.rules if runs(rule, subject, length)]
     return found
@@ -111,31 +120,60 @@ def journal_of(results: Results, cell: Cell, folder: Path) -> Journal:
     return Journal(folder / CELLS / cell.file, run)
 
 
-def stretched(results: Results, run: Run, folder: Path) -> Iterator[Step]:
+def stretched(results: Results, runs: Sequence[Run], folder: Path) -> Iterator[Step]:
     """Run all cells that have not ended; results fill.
 
     Args:
         results: fills.
-        run: of a worker.
+        runs: what runs a cell, one a worker: each takes the next cell that is left.
         folder: of the report, where journals are kept.
 
     Yields:
         Steps, as they are found.
     """
-    for cell in first_cells(results.settings, results.subject):
-        yield from _through(results, cell, run, folder)
-    for cell in needle_cells(results):
-        yield from _through(results, cell, run, folder)
+    yield from _through(results, first_cells(results.settings, results.subject), runs, folder)
+    yield from _through(results, needle_cells(results), runs, folder)
 
 
-def _through(results: Results, cell: Cell, run: Run, folder: Path) -> Iterator[Step]:
-    journal = journal_of(results, cell, folder)
-    results.cells[cell] = lines = list(journal.lines)
-    yield Step(cell, None)
-    if journal.has_ended:
-        return
-    for record in run(cell, list(journal.lines)):
-        if "failed" not in record:  # a failed cell is tried again by the next run
-            journal.add(record)
-        lines.append(record)
+def _through(results: Results, cells: list[Cell], runs: Sequence[Run], folder: Path) -> Iterator[Step]:
+    journals = {cell: journal_of(results, cell, folder) for cell in cells}
+    results.cells |= {cell: list(journal.lines) for cell, journal in journals.items()}
+    left = [(cell, journal.lines[:]) for cell, journal in journals.items() if not journal.has_ended]
+    for cell, record in _one_by_one(left, runs[0]) if len(runs) == 1 else _side_by_side(left, runs):
+        if FAILED not in record:  # a failed cell is tried again by the next run
+            journals[cell].add(record)
+        results.cells[cell].append(record)
         yield Step(cell, record)
+
+
+def _one_by_one(left: list[Left], run: Run) -> Iterator[Found]:
+    for cell, done in left:
+        for record in run(cell, done):
+            yield cell, record
+
+
+def _side_by_side(left: list[Left], runs: Sequence[Run]) -> Iterator[Found]:
+    """A thread a worker, which waits for it; what they find comes through one queue."""
+    waiting: queue.SimpleQueue[Left] = queue.SimpleQueue()
+    found: queue.SimpleQueue[Found | BaseException | None] = queue.SimpleQueue()
+    for both in left:
+        waiting.put(both)
+
+    def work(run: Run) -> None:
+        try:
+            while True:
+                cell, done = waiting.get_nowait()
+                for record in run(cell, done):
+                    found.put((cell, record))
+        except queue.Empty:
+            found.put(None)
+        except BaseException as fault:
+            found.put(fault)
+
+    for run in runs:
+        threading.Thread(target=work, args=(run,), daemon=True).start()
+    for _ in runs:
+        while (item := found.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from ordinate.stretching.drift import drifted, passages, pooled
 from ordinate.stretching.journal import ENDED
 from ordinate.stretching.needle import depths_found
 from ordinate.stretching.perplexity import chunk_losses
 from ordinate.stretching.rules import NATIVE
 from ordinate.stretching.running import under
-from ordinate.stretching.settings import NEEDLE, PPL, SHIFT, Cell, Settings, Text
+from ordinate.stretching.settings import DRIFT, NEEDLE, PPL, SHIFT, Cell, Settings, Text
 from ordinate.stretching.shifting import shifted
 from ordinate.stretching.subject import Checkpoint, loaded, read_subject, tokenizer_of
 
@@ -21,7 +23,7 @@ FAILED = "failed"
 
 
 class Worker:
-    """Loads a model once and runs cells on it.
+    """Loads a model when the first cell needs it, and runs cells on it.
 
     Args:
         checkpoint: where the model lies.
@@ -30,14 +32,18 @@ class Worker:
         text: what is read.
 
     Raises:
-        ValueError: if the model cannot be loaded.
+        ValueError: if configuration or tokenizer cannot be loaded.
     """
 
     def __init__(self, checkpoint: Checkpoint, trained: int | None, settings: Settings, text: Text) -> None:
         self.settings, self.subject = settings, read_subject(checkpoint, trained)
         self.tokenizer = tokenizer_of(self.subject)
         self.tokens = tokens_of(self.tokenizer, text)
-        self.model = loaded(self.subject, settings.dtype, settings.device_map)
+
+    @functools.cached_property
+    def model(self) -> Any:
+        """The model of transformers."""
+        return loaded(self.subject, self.settings.dtype, self.settings.device_map)
 
     def run(self, cell: Cell, done: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Run what is left of a cell.
@@ -66,6 +72,12 @@ class Worker:
             phases: Any = cell.rule
             with under(self.model, self.subject, NATIVE, self.subject.trained, phases) as model:
                 yield from shifted(model, self.tokens, self.settings, done)
+            return
+        if cell.test == DRIFT:
+            given = passages(self.tokenizer, self.tokens, self.settings, self.subject.trained)
+            before = [pooled(self.model, ids) for ids in given]
+            with under(self.model, self.subject, cell.rule, cell.length) as model:
+                yield from drifted(model, before, given, done)
             return
         with under(self.model, self.subject, cell.rule, cell.length) as model:
             if cell.test == PPL:
