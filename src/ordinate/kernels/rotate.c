@@ -25,11 +25,17 @@
 #define LITTLE_ENDIAN_WORDS (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define SAME(value) (value)
 
-/* Some rows at equal steps, in bytes: of the vectors, of the result, of cos and sin. */
+/* Bytes between two rows, or two groups of rows: of the vectors, of the result, of cos and sin. */
+typedef struct {
+    int64_t from, to, table;
+} Steps;
+
+/* Groups of rows at equal steps: one call for many of them, since a call costs as much as a short row. */
 typedef struct {
     const char *from, *cos, *sin;
     char *to;
-    int64_t count, from_step, to_step, table_step;
+    int64_t groups, count;
+    Steps group, row;
 } Rows;
 
 typedef void (*Row)(Rows rows, int64_t n);
@@ -59,7 +65,7 @@ static inline uint16_t to_bfloat16(float value) { return (uint16_t)(rounded_bits
 static inline float bfloat16_rounded(float value) { return as_float(rounded_bits(value) & 0xffff0000u); }
 
 static inline Rows one_row(float *block, const float *cos, const float *sin) {
-    return (Rows){(const char *)block, (const char *)cos, (const char *)sin, (char *)block, 1, 0, 0, 0};
+    return (Rows){(const char *)block, (const char *)cos, (const char *)sin, (char *)block, 1, 1, {0, 0, 0}, {0, 0, 0}};
 }
 
 #define LEVEL(name) baseline_##name
@@ -153,12 +159,19 @@ static void turn_rows(const Job *job, const Vectors *v, int64_t begin, int64_t e
         cos += place[axis] * v->table_stride[axis];
         sin += place[axis] * v->table_stride[axis];
     }
-    const int64_t each = job->pairs / job->parts, head = job->start * job->item, last = AXES - 1;
+    const int64_t each = job->pairs / job->parts, head = job->start * job->item, last = AXES - 1, outer = AXES - 2;
+    const Steps group = {v->from_stride[outer], v->to_stride[outer], v->table_stride[outer]};
+    const Steps row = {v->from_stride[last], v->to_stride[last], v->table_stride[last]};
     const int64_t stop = head + 2 * job->pairs * job->item, tail = v->width * job->item - stop;
     while (begin < end) {
         int64_t count = v->size[last] - place[last];
+        int64_t groups = 1;
         if (count > end - begin) count = end - begin;
-        Rows rows = {from + head, cos, sin, to + head, count, v->from_stride[last], v->to_stride[last], v->table_stride[last]};
+        if (count == v->size[last]) {
+            groups = (end - begin) / count;
+            if (groups > v->size[outer] - place[outer]) groups = v->size[outer] - place[outer];
+        }
+        Rows rows = {from + head, cos, sin, to + head, groups, count, group, row};
         for (int64_t part = 0; part < job->parts; part++) {
             job->row(rows, each);
             rows.from += 2 * each * job->item;
@@ -167,18 +180,20 @@ static void turn_rows(const Job *job, const Vectors *v, int64_t begin, int64_t e
             rows.sin += each * job->table_item;
         }
         if (from != to && (head || tail))
-            for (int64_t i = 0; i < count; i++) {
-                const char *row = from + i * v->from_stride[last];
-                char *written = to + i * v->to_stride[last];
-                if (head) memcpy(written, row, (size_t)head);
-                if (tail) memcpy(written + stop, row + stop, (size_t)tail);
-            }
-        begin += count;
-        place[last] += count - 1; /* on its last row now: what follows steps to the next one and carries over */
-        from += (count - 1) * v->from_stride[last];
-        to += (count - 1) * v->to_stride[last];
-        cos += (count - 1) * v->table_stride[last];
-        sin += (count - 1) * v->table_stride[last];
+            for (int64_t i = 0; i < groups; i++)
+                for (int64_t j = 0; j < count; j++) {
+                    const char *read = from + i * group.from + j * row.from;
+                    char *written = to + i * group.to + j * row.to;
+                    if (head) memcpy(written, read, (size_t)head);
+                    if (tail) memcpy(written + stop, read + stop, (size_t)tail);
+                }
+        begin += groups * count;
+        place[outer] += groups - 1; /* on the last row now: what follows steps to the next one and carries over */
+        place[last] += count - 1;
+        from += (groups - 1) * group.from + (count - 1) * row.from;
+        to += (groups - 1) * group.to + (count - 1) * row.to;
+        cos += (groups - 1) * group.table + (count - 1) * row.table;
+        sin += (groups - 1) * group.table + (count - 1) * row.table;
         for (int axis = last; axis >= 0; axis--) {
             int64_t back = 0;
             if (++place[axis] == v->size[axis]) {

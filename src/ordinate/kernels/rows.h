@@ -98,15 +98,23 @@ TARGET static int64_t LEVEL(native_interleaved)(const uint16_t *x, uint16_t *out
     }
 
 #define EACH_ROW(TYPE, ...)                                            \
-    for (; rows.count > 0; rows.count--) {                             \
-        const TYPE *x = (const TYPE *)rows.from;                       \
-        TYPE *out = (TYPE *)rows.to;                                   \
-        const REAL *c = (const REAL *)rows.cos, *s = (const REAL *)rows.sin; \
-        __VA_ARGS__                                                         \
-        rows.from += rows.from_step;                                   \
-        rows.to += rows.to_step;                                       \
-        rows.cos += rows.table_step;                                   \
-        rows.sin += rows.table_step;                                   \
+    for (; rows.groups > 0; rows.groups--) {                           \
+        const char *from = rows.from, *cos = rows.cos, *sin = rows.sin; \
+        char *to = rows.to;                                            \
+        for (int64_t left = rows.count; left > 0; left--) {            \
+            const TYPE *x = (const TYPE *)from;                        \
+            TYPE *out = (TYPE *)to;                                    \
+            const REAL *c = (const REAL *)cos, *s = (const REAL *)sin; \
+            __VA_ARGS__                                                \
+            from += rows.row.from;                                     \
+            to += rows.row.to;                                         \
+            cos += rows.row.table;                                     \
+            sin += rows.row.table;                                     \
+        }                                                              \
+        rows.from += rows.group.from;                                  \
+        rows.to += rows.group.to;                                      \
+        rows.cos += rows.group.table;                                  \
+        rows.sin += rows.group.table;                                  \
     }
 
 #define ROW(NAME, TYPE, ...) \
