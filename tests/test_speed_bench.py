@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from benchmarks.speed import __main__ as command
 from benchmarks.speed import angles, decode, gate, growth, memory, peak, peers, report, rotation, rotators, score_variants, scores
 from benchmarks.speed import without_kernel as uncompiled
-from benchmarks.speed.arithmetic import fitted_exponent, met, ratio, summary
+from benchmarks.speed.arithmetic import fitted_exponent, met, paired_ratio, ratio, summary
 from benchmarks.speed.columns import Column, Target, Variant, compared, largest_difference, measured
 from benchmarks.speed.timing import Effort, Meter, interleaved, is_due, repeats_for, rounds_for
 from benchmarks.speed.vectors import STORAGES
@@ -70,6 +70,15 @@ def test_ratio_and_verdict():
     assert not met(1.251, 1.25)
     assert met(1 / 6, 1 / 6)
     assert not met(None, 1.25)
+
+
+def test_rounds_are_compared_with_themselves():
+    """A machine that is three times slower in some rounds changes nothing, though the medians fall into other rounds."""
+    limit = {"median": 1.0, "turns": [0, 1, 2, 3, 4], "seconds": [1.0, 3.0, 1.0, 3.0, 1.0]}
+    row = {"median": 6.0, "turns": [0, 1, 3], "seconds": [2.0, 6.0, 6.6]}
+    assert paired_ratio(row, limit) == 2.0
+    assert paired_ratio({"median": 6.0}, limit) == 6.0
+    assert paired_ratio({"median": 6.0, "turns": [7], "seconds": [6.0]}, limit) == 6.0
 
 
 def test_summary():

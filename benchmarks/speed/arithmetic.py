@@ -17,6 +17,19 @@ def ratio(value, limit):
     return value / limit if limit else None
 
 
+def paired_ratio(row, limit):
+    """Median of the ratios within a round, which share what else went on; of the medians where no round has both."""
+    others = dict(zip(limit.get("turns", ()), limit.get("seconds", ()), strict=True))
+    pairs = [
+        (seconds, others[turn])
+        for turn, seconds in zip(row.get("turns", ()), row.get("seconds", ()), strict=True)
+        if turn in others
+    ]
+    if not pairs:
+        return ratio(row["median"], limit["median"])
+    return statistics.median(seconds / other for seconds, other in pairs)
+
+
 def met(value, at_most):
     """Whether a ratio is within its target, both as they are printed; a row without a figure never is."""
     return value is not None and round(value, 3) <= round(at_most, 3)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from benchmarks.speed.arithmetic import met, ratio, summary
+from benchmarks.speed.arithmetic import met, paired_ratio, summary
 from benchmarks.speed.timing import METER, interleaved
 
 LONGEST_REASON = 160
@@ -14,7 +14,7 @@ LONGEST_REASON = 160
 
 @dataclass(frozen=True)
 class Target:
-    """A row's median over another row's, at most."""
+    """A row over another row, at most."""
 
     row: str
     against: str
@@ -43,7 +43,7 @@ class Column:
 
     Attributes:
         group: columns of one group stand in one table.
-        limit: the variant whose median is 1.00.
+        limit: the variant that is 1.00.
         inputs: makes the inputs that are timed.
         small: makes the inputs that are checked.
         wrong: what is wrong with a variant's result for the small inputs, or None.
@@ -147,15 +147,17 @@ def _figures(samples):
         "quartiles": quartiles,
         "rounds": len(samples.seconds),
         "repeats": samples.repeats,
+        "turns": samples.turns,
+        "seconds": samples.seconds,
         "page_faults": round(summary(samples.faults)[0], 1),
     }
 
 
 def compared(column, rows, unit="s"):
     """Ratios to the limit, and the targets' verdicts."""
-    medians = {name: row["median"] for name, row in rows.items() if "median" in row}
-    for name, value in medians.items():
-        rows[name]["ratio"] = ratio(value, medians[column.limit]) if column.limit in medians else None
+    measured = {name: row for name, row in rows.items() if "median" in row}
+    for row in measured.values():
+        row["ratio"] = paired_ratio(row, measured[column.limit]) if column.limit in measured else None
     return {
         "part": column.part,
         "group": column.group,
@@ -164,13 +166,13 @@ def compared(column, rows, unit="s"):
         "unit": unit,
         "shown": column.shown,
         "rows": rows,
-        "targets": [_verdict(target, medians) for target in column.targets],
+        "targets": [_verdict(target, measured) for target in column.targets],
     }
 
 
-def _verdict(target, medians):
-    both = target.row in medians and target.against in medians
-    value = ratio(medians[target.row], medians[target.against]) if both else None
+def _verdict(target, rows):
+    both = target.row in rows and target.against in rows
+    value = paired_ratio(rows[target.row], rows[target.against]) if both else None
     return {
         "row": target.row,
         "against": target.against,

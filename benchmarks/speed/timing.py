@@ -34,9 +34,10 @@ class Effort:
 
 @dataclass
 class Samples:
-    """Seconds and page faults of one call, one entry a round."""
+    """Seconds and page faults of one call, one entry a round, and which round it was."""
 
     repeats: int
+    turns: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     faults: list[float] = field(default_factory=list)
 
@@ -89,6 +90,7 @@ def interleaved(runs, effort, meter=METER, order=None):
             order.shuffle(due)
             for name in due:
                 seconds, faults = take(runs[name], samples[name].repeats, meter)
+                samples[name].turns.append(turn)
                 samples[name].seconds.append(seconds)
                 samples[name].faults.append(faults)
     finally:

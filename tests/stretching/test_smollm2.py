@@ -19,6 +19,7 @@ TRAINED, START, PIECE = 8192, 2000, 2048
 def by_transformers(changed: dict[str, Any] | None, length: int) -> torch.Tensor:
     """Load the checkpoint with a changed configuration, and read the text with it: nothing of this project runs."""
     from pydoc_data.topics import topics
+
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
     where = located(None)
