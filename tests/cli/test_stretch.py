@@ -173,7 +173,7 @@ def test_biases_run_as_they_are(tmp_path: Path, text: Path, capsys: pytest.Captu
         (["--rules", "theta:5"], "needed theta:NUMBER, at least the checkpoint's own 100, got theta:5"),
         (["--rules", "longrope:/none.json"], "longrope: could not read /none.json"),
         (["--rules", "yarn:2"], "got 'yarn:2'"),
-        (["--lengths", "70"], "--tests: the needle needs lengths of 174 tokens at least, got 70; leave needle out"),
+        (["--lengths", "70"], "--tests: the needle needs lengths of 298 tokens at least, got 70; leave needle out"),
         (["--tests", "ppl,speed"], "--tests: needed some of ppl, shift, needle for llama, got speed"),
         (["--start", "999999"], "--text: needed at least 1000128 tokens for 128 from token 999999 on, got"),
         (["--text", "/nowhere.txt"], "--text: needed a readable file, got /nowhere.txt"),

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from ordinate.stretching.journal import ENDED
-from ordinate.stretching.needle import ASKED, KEYS, PLANTED
+from ordinate.stretching.needle import ASKED, PLANTED, SECRETS
 from ordinate.stretching.perplexity import summary
 from ordinate.stretching.rules import config_block, setting_of
+from ordinate.stretching.running import under
 from ordinate.stretching.settings import Cell, Settings, Text, read_text
 from ordinate.stretching.shifting import PASSAGE
 from ordinate.stretching.subject import located
@@ -125,23 +126,22 @@ def test_a_shared_cache_gives_what_a_whole_prompt_gives(tiny: Path, text: Path, 
     worker = worker_of(tiny, text, rules=("native", rule), lengths=(long,), depths=(0.9, 0.0, 0.5))
     lines = measured(worker, Cell("needle", rule, long))
     assert [line["depth"] for line in lines] == [0.0, 0.5, 0.9]
-    for number, line in enumerate(lines):
-        planted, asked, answer = (list(part.encode()) for part in (PLANTED.format(key=KEYS[number]), ASKED, f" {KEYS[number]}"))
-        room = long - len(planted) - len(asked) - len(answer)
-        hay = list(text.read_bytes())[10 : 10 + room]
-        place = round(line["depth"] * room)
-        prompt = "".join(map(chr, [*hay[:place], *planted, *hay[place:], *asked, *answer]))
-        ids = torch.tensor(worker.tokenizer(prompt, add_special_tokens=False)["input_ids"])
-        assert len(ids) == long
-        with torch.no_grad():
-            from ordinate.stretching.running import under
-
-            with under(worker.model, worker.subject, rule, long) as model:
-                scores = model(ids[None]).logits[0].double().log_softmax(-1)
-        wanted = -scores[-len(answer) - 1 : -1][torch.arange(len(answer)), ids[-len(answer) :]].mean()
+    spelled = [list(PLANTED.format(name=name, key=key).encode()) for name, key in SECRETS[:3]]
+    asked = [list((ASKED.format(name=name) + f" {key}").encode()) for name, key in SECRETS[:3]]
+    room = long - sum(map(len, spelled)) - max(map(len, asked))
+    hay = list(text.read_bytes())[10 : 10 + room]
+    places = [0, *(round(depth * room) for depth in (0.0, 0.5, 0.9)), room]
+    haystack: list[int] = []
+    for begin, end, needle in zip(places, places[1:], [*spelled, []], strict=False):
+        haystack += [*hay[begin:end], *needle]
+    for line, question in zip(lines, asked, strict=True):
+        ids = torch.tensor(worker.tokenizer("".join(map(chr, haystack + question)), add_special_tokens=False)["input_ids"])
+        with torch.no_grad(), under(worker.model, worker.subject, rule, long) as model:
+            scores = model(ids[None]).logits[0].double().log_softmax(-1)[-7:-1]
+        assert len(ids) <= long
+        wanted = -scores[torch.arange(6), ids[-6:]].mean()  # a space and five digits
         assert line["loss"] == pytest.approx(wanted.item(), abs=1e-4)
-        best = scores[-len(answer) - 1 : -1].argmax(-1)
-        assert line["found"] == bool((best == ids[-len(answer) :]).all())
+        assert line["found"] == bool((scores.argmax(-1) == ids[-6:]).all())
 
 
 def test_a_text_has_a_name_of_its_own() -> None:

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
         return _refuse(f"needed the packages {', '.join(missing)}; install them with: pip install 'ordinate[lab,hf,gguf]'")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of other packages, which read it when they are imported
     from ordinate.stretching import writing
 
     try:
@@ -112,12 +112,11 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     Raises:
         ValueError: for bad input, before the model is loaded where that is possible.
     """
-    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of other packages, read when they are imported
     from transformers.utils import logging
 
     from ordinate.stretching import settings as of
     from ordinate.stretching.expected import expected
-    from ordinate.stretching.needle import Prompt
+    from ordinate.stretching.needle import needles_of, room_for_text
     from ordinate.stretching.results import Results
     from ordinate.stretching.rules import require_rules
     from ordinate.stretching.subject import located, read_subject
@@ -159,11 +158,12 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
             f"--text: needed at least {needed} tokens for {settings.lengths[-1]} from token {settings.start} on, got "
             f"{len(worker.tokens)} from {text.source}; give more text, or smaller --lengths, --start or --windows"
         )
-    shortest = max(Prompt(worker.tokenizer, number).size for number in range(len(settings.depths))) + 1
-    if of.NEEDLE in settings.tests and settings.lengths[0] < shortest:
-        raise ValueError(
-            f"--tests: the needle needs lengths of {shortest} tokens at least, got {settings.lengths[0]}; leave needle out"
-        )
+    if of.NEEDLE in settings.tests:
+        shortest = settings.lengths[0] - room_for_text(needles_of(worker.tokenizer, settings), settings.lengths[0]) + 1
+        if settings.lengths[0] < shortest:
+            raise ValueError(
+                f"--tests: the needle needs lengths of {shortest} tokens at least, got {settings.lengths[0]}; leave needle out"
+            )
     found = expected(subject, settings.rules, settings.lengths)
     return Results(subject, settings, text, len(worker.tokens), found), worker
 
@@ -230,11 +230,11 @@ def _measure(results: Results, runs: list[Run], options: argparse.Namespace) -> 
     console = Console()
     if not console.is_terminal:
         console.width = FILE_WIDTH
-    command, began = shlex.join(["ordinate", *sys.argv[1:]]), time.perf_counter()
+    command = shlex.join(["ordinate", *sys.argv[1:]])
     try:
         for step in stretched(results, runs, options.output):
             showing.step(results, step)
-        writing.write(results, options.output, command, time.perf_counter() - began)
+        writing.write(results, options.output, command)
     except OSError as error:
         print(f"ordinate stretch: could not write to {options.output} ({error.strerror or error})", file=sys.stderr)
         return 1

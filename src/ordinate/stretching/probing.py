@@ -94,11 +94,7 @@ def estimated(cell: Cell, probe: Probe, settings: Settings) -> float:
         return len(windows_of(settings, cell.length)) * probe.prefill(cell.length)
     if cell.test != NEEDLE:
         return 0.0
-    # the haystack once, and behind every needle what follows it once more
-    whole, last = probe.prefill(cell.length), max(settings.depths, default=0.0)
-    return sum(whole - probe.prefill(round(depth * cell.length)) for depth in settings.depths) + probe.prefill(
-        round(last * cell.length)
-    )
+    return probe.prefill(cell.length) + len(settings.depths) * probe.seconds / 8
 
 
 def free_memory(model: Any) -> int | None:

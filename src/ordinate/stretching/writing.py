@@ -73,14 +73,13 @@ def fitting(results: Results, probe: Probe, free: int | None, budget: float | No
     return tuple(kept), left_out
 
 
-def write(results: Results, folder: Path, command: str, seconds: float) -> None:
+def write(results: Results, folder: Path, command: str) -> None:
     """Write every file beside the old one, then put all of them in place.
 
     Args:
         results: with all cells.
         folder: claimed before.
         command: that was run.
-        seconds: that it took.
 
     Raises:
         OSError: if the folder cannot be written.
@@ -89,7 +88,11 @@ def write(results: Results, folder: Path, command: str, seconds: float) -> None:
     document = {
         **results.as_json(),
         "recommendation": block,
-        "run": {"command": command, "date": date.today().isoformat(), "seconds": round(seconds)},
+        "run": {
+            "command": command,
+            "date": date.today().isoformat(),
+            "seconds": round(sum(lines[-1].get("seconds", 0.0) for lines in results.cells.values() if lines)),
+        },
     }
     files: dict[str, bytes] = {RESULTS: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode()}
     if block is not None and block["read_back"] == "as measured":
