@@ -1,6 +1,7 @@
 """The harness of `make bench`: its sums, its turns, what it refuses. Nothing here depends on how fast anything is."""
 
 import itertools
+import json
 import math
 import os
 import random
@@ -79,6 +80,13 @@ def test_rounds_are_compared_with_themselves():
     assert paired_ratio(row, limit) == 2.0
     assert paired_ratio({"median": 6.0}, limit) == 6.0
     assert paired_ratio({"median": 6.0, "turns": [7], "seconds": [6.0]}, limit) == 6.0
+
+
+def test_rows_of_numbers_take_a_line():
+    document = {"rows": {"a": {"turns": [0, 1], "seconds": [1.5e-05, -2.0], "names": ["b", "c"], "none": []}}}
+    text = command.written(document)
+    assert json.loads(text) == document
+    assert '"seconds": [1.5e-05, -2.0]' in text
 
 
 def test_summary():

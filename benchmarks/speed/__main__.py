@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -58,9 +59,15 @@ def main(arguments=None):
     for name in options.only:
         PARTS[name](bench)
         if options.output is not None:  # after every part: what was measured is kept if a later part is stopped
-            options.output.write_text(json.dumps(document(options, tests, bench), indent=1, allow_nan=False) + "\n")
+            options.output.write_text(written(document(options, tests, bench)))
     print(report.tables(bench.records))
     return 1 if refused_of_ours(bench.records) else 0
+
+
+def written(document):
+    """JSON with every row of numbers on one line."""
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    return re.sub(r"\[\s+([-+.\deE,\s]+?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
 
 
 def document(options, tests, bench):

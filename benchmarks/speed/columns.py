@@ -148,7 +148,7 @@ def _figures(samples):
         "rounds": len(samples.seconds),
         "repeats": samples.repeats,
         "turns": samples.turns,
-        "seconds": samples.seconds,
+        "seconds": [float(f"{seconds:.4g}") for seconds in samples.seconds],
         "page_faults": round(summary(samples.faults)[0], 1),
     }
 
