@@ -47,6 +47,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, tiny: Path, text: Path) -> P
 def test_the_folder_and_what_is_in_it(whole: Path) -> None:
     names = {path.name for path in whole.iterdir()}
     assert names == {
+        ".lock",
         "cells",
         "results.json",
         "report.html",
@@ -170,7 +171,7 @@ def test_biases_run_as_they_are(tmp_path: Path, text: Path, capsys: pytest.Captu
     [
         (["--lengths", "40"], "--lengths: needed at least the trained length, 64, got 40"),
         (["--rules", "yarm"], "needed some of native, none, linear, ntk, dynamic, yarn, longrope:FILE, theta:NUMBER, got 'yarm'"),
-        (["--rules", "theta:5"], "needed theta:NUMBER, at least the checkpoint's own 100, got theta:5"),
+        (["--rules", "theta:5"], "needed theta:NUMBER from the checkpoint's own 100 to 1e15, got theta:5"),
         (["--rules", "longrope:/none.json"], "longrope: could not read /none.json"),
         (["--rules", "yarn:2"], "got 'yarn:2'"),
         (["--lengths", "70"], "--tests: the needle needs lengths of 298 tokens at least, got 70; leave needle out"),

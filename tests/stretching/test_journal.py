@@ -15,7 +15,7 @@ RUN = {"model": "a", "length": 8}
 def filled(path: Path) -> Journal:
     journal = Journal(path, RUN)
     for number in range(3):
-        journal.add({"chunk": number, "losses": [0.1, number / 3]})
+        journal.add({"window": 0, "chunk": number, "first": 0, "losses": [0.1, number / 3]})
     return journal
 
 

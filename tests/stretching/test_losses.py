@@ -15,7 +15,6 @@ from ordinate.stretching.perplexity import summary
 from ordinate.stretching.rules import config_block, setting_of
 from ordinate.stretching.running import under
 from ordinate.stretching.settings import Cell, Settings, Text, read_text
-from ordinate.stretching.shifting import PASSAGE
 from ordinate.stretching.subject import located
 from ordinate.stretching.work import Worker
 from stretching.conftest import TRAINED, llama, save
@@ -114,7 +113,7 @@ def test_exact_angles_are_flat_and_float32_ones_are_not(tiny: Path, text: Path) 
     bent = measured(worker, Cell("shift", "float32", TRAINED))
     assert [line["offset"] for line in flat] == [0, 1_000, 10_000, 100_000, 1_000_000]
     assert flat[-1]["rms"] < 3e-5 < 3e-3 < bent[-1]["rms"]
-    tokens = worker.tokens[10 : 10 + PASSAGE + 1]
+    tokens = worker.tokens[10 : 10 + TRAINED + 1]
     plain = plain_losses(tiny, tokens).mean().item()
     assert flat[0]["loss"] == pytest.approx(plain, abs=1e-5)
     assert flat[-1]["loss"] == pytest.approx(plain, abs=1e-4)

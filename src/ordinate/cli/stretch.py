@@ -93,9 +93,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         results, worker = _prepare(options)
         writing.claim_folder(options.output)
-        runs: list[Run] = [worker.run] if options.ray is None else _remote(results, options)
-        _plan(results, worker, options)
-        return _measure(results, runs, options)
+        with writing.locked(options.output):
+            runs: list[Run] = [worker.run] if options.ray is None else _remote(results, options)
+            _plan(results, worker, options)
+            return _measure(results, runs, options)
     except ValueError as fault:
         return _refuse(str(fault))
 
@@ -117,8 +118,10 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     from ordinate.stretching import settings as of
     from ordinate.stretching.expected import expected
     from ordinate.stretching.needle import needles_of, room_for_text
+    from ordinate.stretching.perplexity import BINS
     from ordinate.stretching.results import Results
-    from ordinate.stretching.rules import require_rules
+    from ordinate.stretching.rules import NONE, require_rules
+    from ordinate.stretching.stretch import first_cells
     from ordinate.stretching.subject import located, read_subject
     from ordinate.stretching.work import Worker
 
@@ -126,7 +129,7 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     subject = read_subject(located(options.model), options.trained)
     known = (of.DRIFT,) if subject.kind == "encoder table" else of.TESTS
-    tests = options.tests or known
+    tests = options.tests or tuple(test for test in known if test != of.SHIFT or subject.kind == "rotary")
     if not set(tests) <= set(known):
         unknown = ", ".join(name for name in tests if name not in known)
         raise ValueError(f"--tests: needed some of {', '.join(known)} for {subject.plan.model_type}, got {unknown}")
@@ -134,6 +137,8 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
     short = [length for length in lengths if length < subject.trained]
     if short:
         raise ValueError(f"--lengths: needed at least the trained length, {subject.trained}, got {', '.join(map(str, short))}")
+    if min(lengths) < BINS:
+        raise ValueError(f"--lengths: needed at least {BINS} tokens, got {min(lengths)}")
     if max(lengths) > LONGEST:
         raise ValueError(f"--lengths: needed at most {LONGEST} tokens, got {max(lengths)}")
     settings = of.Settings(
@@ -148,6 +153,12 @@ def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
         dtype=options.dtype,
         device_map=options.device_map,
     )
+    if not first_cells(settings, subject) and of.NEEDLE not in tests:
+        raise ValueError(
+            f"nothing to measure: {subject.plan.model_type} has no {', '.join(tests)} under {', '.join(settings.rules)} there"
+        )
+    if NONE in options.rules and NONE not in settings.rules and subject.kind == "rotary":
+        print("ordinate stretch: none is left out: the checkpoint has no rule of its own, native says the same", file=sys.stderr)
     if settings.protocol == "sliding" and settings.stride > min(lengths):
         raise ValueError(f"--stride: needed at most the shortest length, {min(lengths)}, got {settings.stride}")
     text = of.read_text(options.text)
@@ -191,6 +202,7 @@ def _plan(results: Results, worker: Worker, options: argparse.Namespace) -> None
     from ordinate.stretching.rules import NATIVE
     from ordinate.stretching.running import under
     from ordinate.stretching.showing import plan_lines
+    from ordinate.stretching.work import reason_of
     from ordinate.stretching.writing import fitting
 
     if options.ray is not None or results.subject.kind == "encoder table":
@@ -198,8 +210,13 @@ def _plan(results: Results, worker: Worker, options: argparse.Namespace) -> None
         return
     longest = results.settings.lengths[-1]
     is_table = results.subject.kind == "table"  # which is too short as it is
-    with under(worker.model, results.subject, results.settings.rules[-1] if is_table else NATIVE, longest) as model:
-        probe = probed(model, worker.tokens, results.settings, longest)
+    try:
+        plain = dataclasses.replace(results.subject, kind="fixed") if results.subject.kind == "rotary" else results.subject
+        with under(worker.model, plain, results.settings.rules[-1] if is_table else NATIVE, longest) as model:
+            probe = probed(model, worker.tokens, results.settings, longest)
+    except (RuntimeError, IndexError, TypeError) as fault:  # the cell will say it, too
+        print(*plan_lines(results, None), f"no estimate: {reason_of(fault)}", sep="\n", flush=True)
+        return
     kept, left_out = fitting(results, probe, free_memory(worker.model), options.budget)
     if kept != results.settings.lengths:
         if not kept:
@@ -235,6 +252,8 @@ def _measure(results: Results, runs: list[Run], options: argparse.Namespace) -> 
         for step in stretched(results, runs, options.output):
             showing.step(results, step)
         writing.write(results, options.output, command)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"ordinate stretch: could not write to {options.output} ({error.strerror or error})", file=sys.stderr)
         return 1

@@ -65,10 +65,10 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
     kept = 0
     for line in data.splitlines(keepends=True):
         try:
-            value = json.loads(line) if line.endswith(b"\n") else None
-        except ValueError:
+            value = json.loads(line, parse_constant=_refuse) if line.endswith(b"\n") else None
+        except (ValueError, RecursionError):
             value = None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not _is_record(value):
             break
         found.append(value)
         kept += len(line)
@@ -79,6 +79,21 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
         with path.open("r+b") as file:
             file.truncate(kept)
     return found
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    """Whether a line has the form of what cells find."""
+    losses = value.get("losses", [])
+    if not isinstance(losses, list) or not all(isinstance(loss, float) for loss in losses):
+        return False
+    if "losses" in value and not all(isinstance(value.get(name), int) for name in ("window", "chunk", "first")):
+        return False
+    numbers = ("loss", "rms", "largest", "cosine", "depth", "offset", "passage", "seconds")
+    return all(isinstance(value.get(name, 0), (int, float)) for name in numbers)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def _line(value: dict[str, Any]) -> bytes:

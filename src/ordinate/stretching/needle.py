@@ -5,12 +5,13 @@ All stand in one haystack, which goes through the model once; every question is 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from ordinate.stretching.running import cut, fed, losses_of, new_cache
+from ordinate.stretching.running import cut, fed, keeps_all, losses_of, new_cache
 from ordinate.stretching.settings import Settings
 
 PLANTED = "\n\nRemember this: the secret number of the {name} is {key}.\n\n"
@@ -99,8 +100,9 @@ def depths_found(
     for depth, needle in zip(depths, needles, strict=True):
         if depth in finished:
             continue
+        asked_of = cache if keeps_all(cache) else copy.deepcopy(cache)
         cut(cache, len(haystack))
-        logits = fed(model, torch.cat((needle.asked, needle.answer)), cache)[-len(needle.answer) - 1 : -1]
+        logits = fed(model, torch.cat((needle.asked, needle.answer)), asked_of)[-len(needle.answer) - 1 : -1]
         yield {
             "depth": depth,
             "found": bool((logits.argmax(-1).cpu() == needle.answer).all()),

@@ -60,7 +60,8 @@ def summary(lines: list[dict[str, Any]], length: int) -> dict[str, Any]:
         [1.0, None, None, None, 3.0, None, None, None]
     """
     sums, counts = [0.0] * BINS, [0] * BINS
-    for line in sorted((line for line in lines if "losses" in line), key=lambda line: (line["window"], line["chunk"])):
+    chunks = {(line["window"], line["chunk"]): line for line in lines if "losses" in line}
+    for _, line in sorted(chunks.items()):
         for place, loss in enumerate(line["losses"], line["first"]):
             sums[place * BINS // length] += loss
             counts[place * BINS // length] += 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ordinate.stretching.running import fed, new_cache
+from ordinate.stretching.running import fed, keeps_all, new_cache
 from ordinate.stretching.settings import NEEDLE, PPL, SHIFT, Cell, Settings, windows_of
 
 FLOAT32 = 4
@@ -67,11 +67,13 @@ def probed(model: Any, tokens: torch.Tensor, settings: Settings, longest: int) -
     cache = new_cache(model)
     first = _timed(model, part, cache)
     filled = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers if layer.keys is not None)
-    far = longest - chunk
-    grown = 0.0
+    far, grown = longest - chunk, 0.0
     if far > chunk:
-        for layer in cache.layers:
-            layer.keys, layer.values = (_repeated(kept, far) for kept in (layer.keys, layer.values))
+        if keeps_all(cache):
+            for layer in cache.layers:
+                layer.keys, layer.values = (_repeated(kept, far) for kept in (layer.keys, layer.values))
+        else:
+            far = chunk  # layers with a window cannot be filled by hand: the next chunk has to do
         grown = max(_timed(model, part, cache) - first, 0.0) / far
     vocabulary = model.get_output_embeddings().weight.shape[0] if model.get_output_embeddings() is not None else 0
     return Probe(first, grown, filled / chunk, chunk, vocabulary)

@@ -38,6 +38,9 @@ def said(results: Results) -> list[str]:
             line += f", {_named(NATIVE)} {own_beyond:.2f}"
         if winner != NATIVE and inside is not None and own_inside is not None:
             line += f"; inside the trained length it costs {inside - own_inside:+.2f}"
+        found = results.losses(winner, length)
+        if results.holds(winner, length) is False and found is not None:
+            line += f"; it does not hold: {found['bins'][-1]:.2f} in the last eighth, {own_inside:.2f} inside the trained length"
         lines.append(line)
     return [*lines, *_agreement(results)]
 

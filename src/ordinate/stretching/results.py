@@ -81,11 +81,12 @@ class Results:
 
     def shifts(self) -> dict[str, list[dict[str, Any]]]:
         """Records of the shift test by how angles are made."""
-        return {
+        found = {
             cell.rule: [_plain(line) for line in lines if "offset" in line]
             for cell, lines in sorted(self.cells.items())
             if cell.test == SHIFT
         }
+        return {phases: lines for phases, lines in found.items() if lines}
 
     def needles(self) -> list[dict[str, Any]]:
         """Every depth of every rule and length."""

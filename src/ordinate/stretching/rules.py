@@ -78,7 +78,7 @@ def require_rules(names: tuple[str, ...], subject: Subject, lengths: tuple[int, 
 
 
 def setting_of(name: str, subject: Subject, length: int) -> Setting:
-    """Make the rule of a name for a length: factor = length / trained length.
+    """Make the rule of a name for a length: factor = length / trained length, which "dynamic" takes from the sequence itself.
 
     Args:
         name: as the command takes it.
@@ -105,7 +105,7 @@ def setting_of(name: str, subject: Subject, length: int) -> Setting:
     if kind == "ntk":
         return Setting(name, NTK(alpha=factor))
     if kind == "dynamic":
-        return Setting(name, DynamicNTK(factor=factor, original_length=subject.trained))
+        return Setting(name, DynamicNTK(factor=1.0, original_length=subject.trained))
     if kind == "yarn":
         return Setting(name, YaRN(factor=factor, original_length=subject.trained))
     return Setting(name, _longrope(value, subject, factor) if kind == "longrope" else _theta(value, subject))
@@ -178,7 +178,7 @@ def _theta(value: str, subject: Subject) -> Rule:
     except ValueError:
         theta = 0.0
     if not base <= theta <= 1e15:
-        raise ValueError(f"--rules: needed theta:NUMBER, at least the checkpoint's own {base:g}, got theta:{value:.40}")
+        raise ValueError(f"--rules: needed theta:NUMBER from the checkpoint's own {base:g} to 1e15, got theta:{value:.40}")
     return NTK(alpha=(theta / base) ** ((width - 2) / width))
 
 
@@ -191,6 +191,8 @@ def _longrope(value: str, subject: Subject, factor: float) -> Rule:
         if not isinstance(found, dict):
             raise ValueError("it holds no object")
         found = found.get("rope_parameters", found)
+        if not isinstance(found, dict) or not all(isinstance(found.get(key), list) for key in ("short_factor", "long_factor")):
+            raise ValueError("it has no such lists")
         lists = {key: tuple(float(number) for number in found[key]) for key in ("short_factor", "long_factor")}
         pairs = subject.rotation.rotary_dim // 2
         if any(len(numbers) != pairs for numbers in lists.values()):
@@ -199,7 +201,7 @@ def _longrope(value: str, subject: Subject, factor: float) -> Rule:
         return LongRoPE(short_factors=short, long_factors=long, original_length=subject.trained, factor=factor)
     except OSError as fault:
         raise ValueError(f"--rules: longrope: could not read {value} ({fault.strerror})") from None
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, TypeError, ValueError, RecursionError) as fault:
         raise ValueError(
             f"--rules: longrope: needed a JSON file with short_factor and long_factor, got {value} ({fault})"
         ) from None

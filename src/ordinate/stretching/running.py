@@ -33,8 +33,9 @@ def under(model: Any, subject: Subject, rule: str, length: int, phases: Phases =
         The model.
     """
     if subject.kind == "rotary":
-        if rule == NATIVE and phases == "float32":
-            yield model  # its own code, untouched
+        by_length = subject.native_rule is not None and subject.native_rule.needs_length
+        if rule == NATIVE and phases == "float32" and not by_length:
+            yield model  # its own code, untouched; but where that remembers earlier lengths, figures would depend on them
             return
         with attach(model, phases=phases, scaling=setting_of(rule, subject, length).rule):
             yield model
@@ -99,6 +100,18 @@ def losses_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         tensor([1.3863])
     """
     return F.cross_entropy(logits, targets.to(logits.device), reduction="none").cpu()
+
+
+def keeps_all(cache: Any) -> bool:
+    """Whether every layer keeps all tokens, so that the last ones can be forgotten again.
+
+    Args:
+        cache: of transformers, filled.
+
+    Returns:
+        False where a layer has a window, or keeps something else.
+    """
+    return all(getattr(layer, "keys", None) is not None and not getattr(layer, "is_sliding", False) for layer in cache.layers)
 
 
 def cut(cache: Any, length: int) -> None:

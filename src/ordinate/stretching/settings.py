@@ -161,8 +161,11 @@ def _read(file: Path) -> str:
             data = stream.read(LARGEST_TEXT + 1)
         if len(data) > LARGEST_TEXT:
             raise ValueError(f"--text: needed at most {LARGEST_TEXT} bytes, got more from {file}; give a part of it")
-        return data.decode()
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"--text: needed a readable file, got {file} ({error.strerror or error})") from None
     except UnicodeDecodeError:
         raise ValueError(f"--text: needed text in UTF-8, got {file}, which is none") from None
+    if "\0" in text:
+        raise ValueError(f"--text: needed text in UTF-8, got {file}, which holds NUL characters")
+    return text

@@ -15,19 +15,22 @@ PASSAGE = 256
 
 
 @torch.inference_mode()
-def shifted(model: Any, tokens: torch.Tensor, settings: Settings, done: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def shifted(
+    model: Any, tokens: torch.Tensor, settings: Settings, trained: int, done: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """Run a passage at each offset.
 
     Args:
         model: with its angles.
         tokens: of the whole text.
         settings: where the text starts.
+        trained: trained length; the passage is no longer.
         done: offsets that an earlier run has found.
 
     Yields:
         One record an offset: mean loss, and the largest and the root mean square difference of a log-probability from offset 0.
     """
-    passage = tokens[settings.start : settings.start + PASSAGE + 1]
+    passage = tokens[settings.start : settings.start + min(PASSAGE, trained) + 1]
     finished = {line["offset"] for line in done if "offset" in line}
     if finished >= set(OFFSETS):
         return

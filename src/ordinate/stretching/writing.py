@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -17,8 +19,8 @@ from ordinate.stretching.rules import NATIVE
 from ordinate.stretching.settings import NEEDLE, PPL, Cell
 from ordinate.stretching.stretch import CELLS, first_cells, runs
 
-RESULTS, REPORT, BLOCK = "results.json", "report.html", "config-block.json"
-OURS = (CELLS, RESULTS, REPORT, BLOCK, *(f"{name}.{kind}" for name in figures.NAMES for kind in ("png", "svg")))
+RESULTS, REPORT, BLOCK, LOCK = "results.json", "report.html", "config-block.json", ".lock"
+OURS = (CELLS, RESULTS, REPORT, BLOCK, LOCK, *(f"{name}.{kind}" for name in figures.NAMES for kind in ("png", "svg")))
 
 
 def claim_folder(folder: Path) -> None:
@@ -38,6 +40,9 @@ def claim_folder(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise ValueError(f"--output: needed a folder that can be written, got {folder} ({error.strerror or error})") from None
+    results = folder / RESULTS
+    if results.exists() and f'"made_by": "{MADE_BY}"'.encode() not in results.read_bytes()[:200]:
+        raise ValueError(f"--output: {results} was not made by an earlier run; choose another folder")
     foreign = [name for name in names if name not in OURS and not (name.startswith(".") and name.endswith(".partial"))]
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
@@ -45,6 +50,32 @@ def claim_folder(folder: Path) -> None:
             f"--output: needed a new or empty folder, or one of an earlier run, got {folder}, which holds {listed}; "
             "choose another folder"
         )
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder, where the system can.
+
+    Args:
+        folder: claimed before.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        ValueError: if another run is at work there.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    with (folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(f"--output: another run is at work in {folder}; wait for it, or choose another folder") from None
+        yield
 
 
 def fitting(results: Results, probe: Probe, free: int | None, budget: float | None) -> tuple[tuple[int, ...], list[str]]:
