@@ -257,8 +257,9 @@ static void turn_all(Job *job) {
 /* --- what Python gives ------------------------------------------------------------------------------------------------------- */
 
 #define MOST_AXES 4
+#define LARGEST ((int64_t)1 << 48) /* no size or stride in memory is larger; below it, times an entry's bytes, nothing overflows */
 
-/* Reads a tuple of up to four whole numbers; -1 with a Python error if it is none. */
+/* Reads a tuple of up to four whole numbers; more than four where it has more, or one is too large; -1 with a Python error. */
 static int numbers(PyObject *given, int64_t *out) {
     if (!PyTuple_Check(given)) {
         PyErr_SetString(PyExc_TypeError, "rotate: needed a tuple of sizes or strides");
@@ -269,6 +270,7 @@ static int numbers(PyObject *given, int64_t *out) {
     for (Py_ssize_t i = 0; i < count; i++) {
         out[i] = PyLong_AsLongLong(PyTuple_GetItem(given, i));
         if (out[i] == -1 && PyErr_Occurred()) return -1;
+        if (out[i] > LARGEST || out[i] < -LARGEST) return MOST_AXES + 1; /* a form that is not served */
     }
     return (int)count;
 }
@@ -309,18 +311,18 @@ static int read_table(PyObject *const *args, Job *job, Table *table) {
 
 /* Whether every entry of a tensor has memory of its own and none lies between: then PyTorch's empty_like has the same strides. */
 static int is_dense(const int64_t *size, const int64_t *stride, int axes) {
-    int64_t reached = 1;
+    int64_t reached = 1, entries = 1;
+    for (int i = 0; i < axes; i++)
+        if (__builtin_mul_overflow(entries, size[i], &entries)) return 0;
     for (int found = 0, sized = 0; found < axes; found++, sized = 0) {
         for (int i = 0; i < axes; i++)
             if (size[i] != 1 && stride[i] == reached) {
-                reached *= size[i];
+                if (__builtin_mul_overflow(reached, size[i], &reached)) return 0;
                 sized = 1;
                 break;
             }
         if (!sized) break;
     }
-    int64_t entries = 1;
-    for (int i = 0; i < axes; i++) entries *= size[i];
     return entries == 0 || reached == entries;
 }
 
@@ -355,9 +357,10 @@ static int read_vectors(PyObject *const *args, int heads_first, Job *job, const 
         v->from_stride[i] = axis < 0 ? 0 : stride[axis] * job->item;
         v->to_stride[i] = axis < 0 ? 0 : written[axis] * job->item;
         v->table_stride[i] = along[i] * job->table_item;
-        if (v->size[i] < 0) return 0;
-        v->rows *= v->size[i];
+        if (v->size[i] < 0 || __builtin_mul_overflow(v->rows, v->size[i], &v->rows)) return 0;
     }
+    int64_t entries;
+    if (__builtin_mul_overflow(v->rows, v->width, &entries)) return 0;
     if (table->batch != 1 && table->batch != v->size[0]) return 0;
     if (v->rows && v->width && !(v->from && v->to && (job->cos || !table->pairs) && (job->sin || !table->pairs))) return 0;
     if (table->length != v->size[1] || job->start + 2 * table->pairs > v->width) return 0;
