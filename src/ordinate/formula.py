@@ -158,7 +158,7 @@ def _turn_blocks(out: torch.Tensor, x: torch.Tensor, cos: torch.Tensor, sin: tor
                 _turn_blocks(out_block, x_block, cos_block, sin_block, pairs)
             return
     if pairs.parts > 1:
-        out, x, cos, sin = (entries.view(*entries.shape[:-1], pairs.parts, -1) for entries in (out, x, cos, sin))
+        out, x, cos, sin = (e.view(*e.shape[:-1], pairs.parts, e.shape[-1] // pairs.parts) for e in (out, x, cos, sin))
     work = x.dtype if pairs.rounds else cos.dtype
     first, second = (half.to(work) for half in _halves(x, pairs.layout))
     cos, sin = cos.to(work), sin.to(work)

@@ -328,6 +328,10 @@ def _said(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_the_names_are_the_kernels_own() -> None:
+    assert cpu.LEVELS[: len(LEVELS)] == tuple(LEVELS)
+
+
 def test_the_switch() -> None:
     code = "from ordinate.kernels import cpu; print(cpu.CALL is None, cpu.REASON)"
     assert _said(code, ORDINATE_KERNEL="off").stdout.strip() == "True ORDINATE_KERNEL=off"

@@ -9,6 +9,7 @@ from torch._dynamo.testing import CompileCounter
 
 import ordinate
 from ordinate import AxialRope, Rope, positions, reference
+from ordinate.kernels import cpu
 
 SETTINGS = {
     "rows first": {"layout": "half"},
@@ -194,7 +195,10 @@ def test_wrong_settings_are_refused(wrong, said):
 
 @each_setting
 @pytest.mark.parametrize("shape", [(1, 2, 0), (0, 2, 3), (2, 0, 3)])
-def test_nothing_to_turn(name, shape):
+@pytest.mark.parametrize("compiled", [True, False])
+def test_nothing_to_turn(name, shape, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(cpu, "CALL", None)
     rope, x = AxialRope(head_dim=WIDTH, **SETTINGS[name]), torch.zeros(*shape, WIDTH)
     assert rope.queries(x, torch.zeros(1, shape[2], rope.axes, dtype=torch.int64)).shape == x.shape
 

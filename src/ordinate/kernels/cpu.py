@@ -16,12 +16,15 @@ import torch
 from ordinate.formula import Pairs
 
 SWITCH = "ORDINATE_KERNEL"
+LEVELS = ("baseline", "avx2", "avx512", "avx512_bf16")  # instruction sets, as rotate.c has them
 DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2, torch.float64: 3}
 
 
 def _loaded() -> tuple[ModuleType | None, str]:
     """The compiled module and the instruction set it uses, or None and why not."""
     asked = os.environ.get(SWITCH, "")
+    if asked not in ("", "off", *LEVELS):
+        raise ValueError(f"{SWITCH}: needed one of off, {', '.join(LEVELS)}, got {asked!r}")
     if asked == "off":
         return None, f"{SWITCH}=off"
     try:
