@@ -22,7 +22,7 @@ FILE_WIDTH = 100
 LONGEST = 2**24
 EPILOG = """\
 examples:
-  ordinate stretch                                   SmolLM2-135M at twice its length: about ten minutes on two cores
+  ordinate stretch                                   SmolLM2-135M at twice its length: ten to twelve minutes on two cores
   ordinate stretch ./my-model --to 4x --budget 30m   as long as half an hour allows
   ordinate stretch ./my-model --lengths 8192,32768 --rules none,yarn,theta:2e6 --text book.txt
   ordinate stretch model.gguf --tests shift          precision of the angles alone, under a minute
