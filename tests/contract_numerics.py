@@ -218,9 +218,9 @@ def empty_rows(case: Case) -> None:
         inputs = [*parts, *learned, *extras.values()]
         with mock.patch.object(weighing, "_fused_is_exact", lambda *_, fused=fused: fused):
             out = attend(case, scheme, parts, range(7), range(7), extras=extras, **seen)
-        loss = out * draw(*out.shape, seed=6)
-        without = torch.autograd.grad(loss[:, :, [0, 1, 3, 4, 5, 6]].sum(), inputs, retain_graph=True)
-        got = torch.autograd.grad(loss.sum(), inputs)
+            loss = out * draw(*out.shape, seed=6)
+            without = torch.autograd.grad(loss[:, :, [0, 1, 3, 4, 5, 6]].sum(), inputs, retain_graph=True)
+            got = torch.autograd.grad(loss.sum(), inputs)  # blocks are computed again here
         assert out[:, :, 2].eq(0).all(), f"{name}: {out[0, 0, 2]}"
         assert got[0][:, :, 2].eq(0).all(), f"{name}: {got[0][0, 0, 2]}"
         assert out[:, :, 3].ne(0).all(), f"{name}: a row that sees keys must not be 0"
