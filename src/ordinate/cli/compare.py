@@ -12,6 +12,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.cli.numbers import count, counts
+
 if TYPE_CHECKING:
     from ordinate.lab.results import Comparison
 
@@ -59,14 +61,14 @@ def add_parser(commands: Any) -> None:
         "--text", type=Path, nargs="+", default=[], metavar="FILE", help="text to learn (default: Python help topics)"
     )
     parser.add_argument("--quick", action="store_true", help=f"a first look: 1 seed, {QUICK_STEPS} steps, unless they are given")
-    parser.add_argument("--seeds", type=_count, default=None, help=f"models a row and task, for the spread (default: {SEEDS})")
-    parser.add_argument("--length", type=_count, default=64, help="training length in tokens (default: 64)")
-    parser.add_argument("--multiples", type=_counts, default=(1, 2, 4, 8), help="tested lengths (default: 1,2,4,8 times --length)")
-    parser.add_argument("--steps", type=_count, default=None, help=f"training steps (default: {STEPS})")
+    parser.add_argument("--seeds", type=count, default=None, help=f"models a row and task, for the spread (default: {SEEDS})")
+    parser.add_argument("--length", type=count, default=64, help="training length in tokens (default: 64)")
+    parser.add_argument("--multiples", type=counts, default=(1, 2, 4, 8), help="tested lengths (default: 1,2,4,8 times --length)")
+    parser.add_argument("--steps", type=count, default=None, help=f"training steps (default: {STEPS})")
     parser.add_argument(
         "--overflow", choices=("wrap", "clamp", "error"), default="wrap", help="a learned table beyond its end (default: wrap)"
     )
-    parser.add_argument("--workers", type=_count, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument("--workers", type=count, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -178,13 +180,3 @@ def _names(text: str) -> tuple[str, ...]:
     if not names:
         raise argparse.ArgumentTypeError(f"needed at least one name, got {text!r}")
     return names
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"needed a whole number from 1 to 999999999, got {text[:40]!r}")
-    return int(text)
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    return tuple(_count(part.strip()) for part in text.split(","))

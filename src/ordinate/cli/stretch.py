@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.cli.numbers import count, counts
+
 if TYPE_CHECKING:
     from ordinate.stretching.results import Results
     from ordinate.stretching.stretch import Run
@@ -45,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a transformers folder, a GGUF file or a name on a hub")
     lengths = parser.add_mutually_exclusive_group()
     lengths.add_argument("--to", type=_times, default=None, metavar="2x", help="times the trained length (default: 2x)")
-    lengths.add_argument("--lengths", type=_counts, default=None, metavar="N,...", help="lengths in tokens, in its place")
+    lengths.add_argument("--lengths", type=counts, default=None, metavar="N,...", help="lengths in tokens, in its place")
     parser.add_argument(
         "--rules",
         type=_names,
@@ -62,11 +64,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--text", type=Path, nargs="+", default=[], metavar="FILE", help="text (default: Python help topics)")
     parser.add_argument("--start", type=_place, default=2000, metavar="TOKEN", help="first token of the text (default: 2000)")
-    parser.add_argument("--chunk", type=_count, default=1024, help="tokens that go through the model at once (default: 1024)")
-    parser.add_argument("--windows", type=_count, default=1, help="stretches of text a length (default: 1)")
+    parser.add_argument("--chunk", type=count, default=1024, help="tokens that go through the model at once (default: 1024)")
+    parser.add_argument("--windows", type=count, default=1, help="stretches of text a length (default: 1)")
     parser.add_argument("--protocol", choices=("non-overlapping", "sliding"), default="non-overlapping")
-    parser.add_argument("--stride", type=_count, default=512, help="tokens that a sliding window moves (default: 512)")
-    parser.add_argument("--trained", type=_count, default=None, metavar="N", help="trained length, in place of the declared one")
+    parser.add_argument("--stride", type=count, default=512, help="tokens that a sliding window moves (default: 512)")
+    parser.add_argument("--trained", type=count, default=None, metavar="N", help="trained length, in place of the declared one")
     parser.add_argument("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="(default: float32)")
     parser.add_argument("--device-map", default=None, metavar="MAP", help="for accelerate, as auto; a model on several devices")
     parser.add_argument("--budget", type=_seconds, default=None, metavar="10m", help="leave out lengths that would not fit")
@@ -275,18 +277,8 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"needed a whole number from 1 to 999999999, got {text[:40]!r}")
-    return int(text)
-
-
 def _place(text: str) -> int:
-    return 0 if text == "0" else _count(text)
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    return tuple(_count(part.strip()) for part in text.split(","))
+    return 0 if text == "0" else count(text)
 
 
 def _times(text: str) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.lab import curves
+from ordinate.lab.folders import is_made_by, listed, names_in
 from ordinate.lab.order import order_budget
 from ordinate.lab.results import MADE_BY, ORDER, TASKS, Comparison, Spread, signed, versions
 from ordinate.lab.rows import site_of
@@ -29,18 +30,11 @@ def claim_folder(folder: Path) -> None:
     Raises:
         ValueError: if it is a file, cannot be written, or holds other files.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(entry.name for entry in folder.iterdir())
-        probe = folder / f".{RESULTS}.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise ValueError(f"--output: needed a folder that can be written, got {folder} ({error.strerror or error})") from None
-    if names and not _is_ours(folder / RESULTS):
-        listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    names = names_in(folder)
+    if names and not is_made_by(folder / RESULTS, MADE_BY):
         raise ValueError(
-            f"--output: needed a new or empty folder, or one that an earlier comparison made, got {folder}, which holds {listed}; "
+            f"--output: needed a new or empty folder, or one that an earlier comparison made, got {folder}, which holds "
+            f"{listed(names)}; "
             "choose another folder"
         )
 
@@ -142,11 +136,3 @@ def _svg(comparison: Comparison) -> str:
     curves.save(comparison, buffer, "svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]
-
-
-def _is_ours(results: Path) -> bool:
-    try:
-        with results.open("rb") as file:
-            return f'"made_by": "{MADE_BY}"'.encode() in file.read(200)
-    except OSError:
-        return False

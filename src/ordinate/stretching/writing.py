@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ordinate.lab.folders import is_made_by, listed, names_in
 from ordinate.stretching import figures
 from ordinate.stretching.probing import Probe, estimated
 from ordinate.stretching.recommending import recommended, said
@@ -32,22 +33,14 @@ def claim_folder(folder: Path) -> None:
     Raises:
         ValueError: if it is a file, cannot be written, or holds other files.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(entry.name for entry in folder.iterdir())
-        probe = folder / f".{RESULTS}.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise ValueError(f"--output: needed a folder that can be written, got {folder} ({error.strerror or error})") from None
-    results = folder / RESULTS
-    if results.exists() and f'"made_by": "{MADE_BY}"'.encode() not in results.read_bytes()[:200]:
+    names, results = names_in(folder), folder / RESULTS
+    if results.exists() and not is_made_by(results, MADE_BY):
         raise ValueError(f"--output: {results} was not made by an earlier run; choose another folder")
     foreign = [name for name in names if name not in OURS and not (name.startswith(".") and name.endswith(".partial"))]
     if foreign:
-        listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
         raise ValueError(
-            f"--output: needed a new or empty folder, or one of an earlier run, got {folder}, which holds {listed}; "
+            f"--output: needed a new or empty folder, or one of an earlier run, got {folder}, which holds "
+            f"{listed(foreign)}; "
             "choose another folder"
         )
 
