@@ -230,11 +230,12 @@ def test_times_have_a_form(tiny: Path, written: str) -> None:
 
 
 def test_models_that_have_nothing_to_stretch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from transformers import T5Config, ViTConfig
+    from transformers import BartConfig, T5Config, ViTConfig
 
     for name, config, said in (
         ("vit", ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2), "MODEL: "),
-        ("t5", T5Config(d_model=32, num_layers=1, num_heads=2), "needed one stack of layers, got t5 with 2"),
+        ("t5", T5Config(d_model=32, num_layers=1, num_heads=2), "declares no length; give the trained one with --trained"),
+        ("bart", BartConfig(d_model=32), "needed one stack of layers, or an encoder and a decoder with T5's biases, got bart"),
     ):
         config.save_pretrained(tmp_path / name)
         assert stretch(tmp_path / name, "--output", tmp_path / "report") == 2
@@ -313,3 +314,28 @@ def test_a_cluster_of_two_nodes_finds_the_same(whole: Path, tiny: Path, text: Pa
     finally:
         subprocess.run([*tool, "stop", "--force"], env=alone, check=False, capture_output=True, timeout=120)
     assert found(tmp_path / "report") == found(whole)
+
+
+def test_an_encoder_and_its_decoder(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 32, "num_layers": 1, "num_heads": 2, "vocab_size": 256, "decoder_start_token_id": 0}
+    folder = save(T5ForConditionalGeneration(T5Config(**sizes, n_positions=TRAINED)), tmp_path / "model")
+    small = ("--start", "10", "--chunk", "40", "--output", tmp_path / "report")
+    assert stretch(folder, *small, "--text", text) == 0
+    document = found(tmp_path / "report")
+    assert [(cell["test"], cell["rule"], cell["length"], cell["tokens"]) for cell in document["cells"]] == [
+        ("ppl", "native", LENGTH, LENGTH)
+    ]
+    assert document["model"]["kind"] == "continued"
+    short = tmp_path / "short.txt"
+    short.write_text("a" * (10 + 2 * LENGTH - 1))
+    capsys.readouterr()
+    assert stretch(folder, *small, "--text", short) == 2
+    assert f"needed at least {10 + 2 * LENGTH} tokens for {LENGTH}" in capsys.readouterr().err
+    for changed, said in (
+        (("--rules", "yarn"), "runs at any length as it is"),
+        (("--tests", "needle"), "needed some of ppl for t5"),
+    ):
+        assert stretch(folder, *small, "--text", text, *changed) == 2
+        assert said in capsys.readouterr().err

@@ -145,3 +145,23 @@ def test_a_shared_cache_gives_what_a_whole_prompt_gives(tiny: Path, text: Path, 
 
 def test_a_text_has_a_name_of_its_own() -> None:
     assert read_text([]) != Text("pydoc_data.topics", "", "")
+
+
+def test_an_encoder_decoder_continues_what_its_encoder_has_read(tmp_path: Path, text: Path) -> None:
+    """As long a text again is predicted, after the model's own start token; transformers' one forward is the oracle."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 32, "num_layers": 2, "num_heads": 2, "initializer_factor": 3.0}
+    config = T5Config(**sizes, vocab_size=256, n_positions=TRAINED, decoder_start_token_id=5)
+    model = T5ForConditionalGeneration(config).eval()
+    worker = worker_of(save(model, tmp_path / "t5"), text, continued=True, chunk=40, windows=2)
+    found = all_losses(measured(worker, Cell("ppl", "native", LENGTH)))
+    for window in range(2):
+        first = worker.settings.start + window * LENGTH
+        read, wanted = worker.tokens[first : first + LENGTH], worker.tokens[first + LENGTH : first + 2 * LENGTH]
+        given = torch.cat((torch.tensor([5]), wanted[:-1]))
+        with torch.no_grad():
+            scores = model(input_ids=read[None], decoder_input_ids=given[None]).logits[0].double().log_softmax(-1)
+        plain = -scores[torch.arange(LENGTH), wanted]
+        torch.testing.assert_close(found[window * LENGTH : (window + 1) * LENGTH], plain, atol=3e-5, rtol=5e-6)

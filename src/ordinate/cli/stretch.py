@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinate.cli.numbers import count, counts
+from ordinate.cli.stretch_settings import prepared
 
 if TYPE_CHECKING:
     from ordinate.stretching.results import Results
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 NEEDS = ("transformers", "matplotlib", "rich", "jinja2")
 FILE_WIDTH = 100
-LONGEST = 2**24
 EPILOG = """\
 examples:
   ordinate stretch                                   SmolLM2-135M at twice its length: ten to twelve minutes on two cores
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     from ordinate.stretching import writing
 
     try:
-        results, worker = _prepare(options)
+        results, worker = prepared(options)
         writing.claim_folder(options.output)
         with writing.locked(options.output):
             runs: list[Run] = [worker.run] if options.ray is None else _remote(results, options)
@@ -101,84 +101,6 @@ def run(options: argparse.Namespace) -> int:
             return _measure(results, runs, options)
     except ValueError as fault:
         return _refuse(str(fault))
-
-
-def _prepare(options: argparse.Namespace) -> tuple[Results, Worker]:
-    """Turn options into an empty result and a worker with the model loaded.
-
-    Args:
-        options: from the parser.
-
-    Returns:
-        Both.
-
-    Raises:
-        ValueError: for bad input, before the model is loaded where that is possible.
-    """
-    from transformers.utils import logging
-
-    from ordinate.stretching import settings as of
-    from ordinate.stretching.expected import expected
-    from ordinate.stretching.needle import needles_of, room_for_text
-    from ordinate.stretching.perplexity import BINS
-    from ordinate.stretching.results import Results
-    from ordinate.stretching.rules import NONE, require_rules
-    from ordinate.stretching.stretch import first_cells
-    from ordinate.stretching.subject import located, read_subject
-    from ordinate.stretching.work import Worker
-
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    subject = read_subject(located(options.model), options.trained)
-    known = (of.DRIFT,) if subject.kind == "encoder table" else of.TESTS
-    tests = options.tests or tuple(test for test in known if test != of.SHIFT or subject.kind == "rotary")
-    if not set(tests) <= set(known):
-        unknown = ", ".join(name for name in tests if name not in known)
-        raise ValueError(f"--tests: needed some of {', '.join(known)} for {subject.plan.model_type}, got {unknown}")
-    lengths = options.lengths or (round((options.to or 2.0) * subject.trained),)
-    short = [length for length in lengths if length < subject.trained]
-    if short:
-        raise ValueError(f"--lengths: needed at least the trained length, {subject.trained}, got {', '.join(map(str, short))}")
-    if min(lengths) < BINS:
-        raise ValueError(f"--lengths: needed at least {BINS} tokens, got {min(lengths)}")
-    if max(lengths) > LONGEST:
-        raise ValueError(f"--lengths: needed at most {LONGEST} tokens, got {max(lengths)}")
-    settings = of.Settings(
-        lengths=tuple(sorted(set(lengths))),
-        rules=require_rules(options.rules, subject, lengths),
-        tests=tuple(tests),
-        start=options.start,
-        chunk=options.chunk,
-        windows=options.windows,
-        protocol=options.protocol,
-        stride=options.stride,
-        dtype=options.dtype,
-        device_map=options.device_map,
-    )
-    if not first_cells(settings, subject) and of.NEEDLE not in tests:
-        raise ValueError(
-            f"nothing to measure: {subject.plan.model_type} has no {', '.join(tests)} under {', '.join(settings.rules)} there"
-        )
-    if NONE in options.rules and NONE not in settings.rules and subject.kind == "rotary":
-        print("ordinate stretch: none is left out: the checkpoint has no rule of its own, native says the same", file=sys.stderr)
-    if settings.protocol == "sliding" and settings.stride > min(lengths):
-        raise ValueError(f"--stride: needed at most the shortest length, {min(lengths)}, got {settings.stride}")
-    text = of.read_text(options.text)
-    worker = Worker(subject.checkpoint, options.trained, settings, text)
-    needed = of.tokens_needed(settings, settings.lengths[-1])
-    if len(worker.tokens) < needed:
-        raise ValueError(
-            f"--text: needed at least {needed} tokens for {settings.lengths[-1]} from token {settings.start} on, got "
-            f"{len(worker.tokens)} from {text.source}; give more text, or smaller --lengths, --start or --windows"
-        )
-    if of.NEEDLE in settings.tests:
-        shortest = settings.lengths[0] - room_for_text(needles_of(worker.tokenizer, settings), settings.lengths[0]) + 1
-        if settings.lengths[0] < shortest:
-            raise ValueError(
-                f"--tests: the needle needs lengths of {shortest} tokens at least, got {settings.lengths[0]}; leave needle out"
-            )
-    found = expected(subject, settings.rules, settings.lengths)
-    return Results(subject, settings, text, len(worker.tokens), found), worker
 
 
 def _remote(results: Results, options: argparse.Namespace) -> list[Run]:
@@ -207,7 +129,7 @@ def _plan(results: Results, worker: Worker, options: argparse.Namespace) -> None
     from ordinate.stretching.work import reason_of
     from ordinate.stretching.writing import fitting
 
-    if options.ray is not None or results.subject.kind == "encoder table":
+    if options.ray is not None or results.subject.kind in ("encoder table", "continued"):
         print(*plan_lines(results, None), sep="\n", flush=True)
         return
     longest = results.settings.lengths[-1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ordinate.stretching.continuing import Continuing
 from ordinate.stretching.running import fed, losses_of, new_cache
 from ordinate.stretching.settings import Settings, windows_of
 
@@ -30,17 +31,21 @@ def chunk_losses(
     """
     finished = {(line["window"], line["chunk"]) for line in done if "losses" in line}
     for window, (begin, scored) in enumerate(windows_of(settings, length)):
-        inside = tokens[settings.start + begin : settings.start + begin + length + 1]
+        begin += settings.start
+        inside = tokens[begin : begin + length + 1]
         chunks = range(0, length, settings.chunk)
         if all((window, number) in finished for number in range(len(chunks))):
             continue
+        reader = model
+        if settings.continued:
+            inside, reader = tokens[begin + length - 1 : begin + 2 * length], Continuing(model, tokens[begin : begin + length])
         cache = new_cache(model)
         for number, first in enumerate(chunks):
             last = min(first + settings.chunk, length)
             if (window, number) in finished:
-                fed(model, inside[first:last], cache, keep=1)
+                fed(reader, inside[first:last], cache, keep=1)
                 continue
-            logits = fed(model, inside[first:last], cache)
+            logits = fed(reader, inside[first:last], cache)
             losses = losses_of(logits, inside[first + 1 : last + 1])[max(scored - first, 0) :]
             yield {"window": window, "chunk": number, "first": max(first, scored), "losses": losses.tolist()}
 

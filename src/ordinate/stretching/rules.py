@@ -14,6 +14,7 @@ from ordinate.stretching.subject import Subject
 NATIVE, NONE = "native", "none"
 ROTARY = (NATIVE, NONE, "linear", "ntk", "dynamic", "yarn")
 WITH_VALUE = ("longrope", "theta")
+FIXED = ("fixed", "continued")  # biases that run at any length as they are
 TABLES = (NATIVE, "resize-linear", "resize-nearest")
 LARGEST_FILE = 2**20
 
@@ -52,7 +53,7 @@ def require_rules(names: tuple[str, ...], subject: Subject, lengths: tuple[int, 
         ValueError: --rules: bloom runs at any length as it is; needed native alone, got yarn
     """
     names = tuple(dict.fromkeys((NATIVE, *(names or _by_itself(subject)))))
-    if subject.kind == "fixed":
+    if subject.kind in FIXED:
         if names != (NATIVE,):
             raise ValueError(
                 f"--rules: {subject.plan.model_type} runs at any length as it is; needed native alone, got {', '.join(names[1:])}"
@@ -166,7 +167,7 @@ def config_block(setting: Setting, subject: Subject, length: int) -> dict[str, A
 
 
 def _by_itself(subject: Subject) -> tuple[str, ...]:
-    if subject.kind == "fixed":
+    if subject.kind in FIXED:
         return (NATIVE,)
     return (NATIVE, "linear", "ntk", "yarn") if subject.kind == "rotary" else (NATIVE, "resize-linear")
 

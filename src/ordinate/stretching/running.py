@@ -40,7 +40,7 @@ def under(model: Any, subject: Subject, rule: str, length: int, phases: Phases =
         with attach(model, phases=phases, scaling=setting_of(rule, subject, length).rule):
             yield model
         return
-    if subject.kind == "fixed" or rule == NATIVE:
+    if rule == NATIVE:
         yield model
         return
     with _resized(model, subject, length, method=rule.removeprefix("resize-")):
@@ -56,8 +56,10 @@ def new_cache(model: Any) -> Any:
     Returns:
         A cache that keeps every token.
     """
-    from transformers import DynamicCache
+    from transformers import DynamicCache, EncoderDecoderCache
 
+    if model.config.is_encoder_decoder:
+        return EncoderDecoderCache(DynamicCache(), DynamicCache())
     return DynamicCache(config=model.config)
 
 
@@ -77,7 +79,7 @@ def fed(model: Any, tokens: torch.Tensor, cache: Any, *, keep: int = 0) -> torch
     Shape:
         [T] -> [T or keep, vocabulary]
     """
-    named: dict[str, Any] = {_cache_name(type(model)): cache, **_last_alone(type(model), keep)}
+    named: dict[str, Any] = {cache_name(type(model)): cache, **_last_alone(type(model), keep)}
     logits: torch.Tensor = model(input_ids=tokens[None].to(model.device), use_cache=True, **named).logits[:, -keep:]
     return logits[0].float()
 
@@ -125,8 +127,15 @@ def cut(cache: Any, length: int) -> None:
         cache.crop(length - cache.get_seq_length())
 
 
-def _cache_name(model: type) -> str:
-    """What this release of transformers calls the cache."""
+def cache_name(model: type) -> str:
+    """Ask what this release of transformers calls the cache.
+
+    Args:
+        model: class of a model.
+
+    Returns:
+        Name of the argument of ``forward``.
+    """
     arguments = inspect.signature(model.forward).parameters  # type: ignore[attr-defined]
     return next(name for name in CACHE_NAMES if name in arguments)
 

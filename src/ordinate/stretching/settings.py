@@ -72,6 +72,7 @@ class Settings:
         dtype: of the weights.
         device_map: for accelerate, or None.
         depths: of the needle, as parts of the length.
+        continued: whether the model has an encoder, which reads as many tokens before those that are scored.
     """
 
     lengths: tuple[int, ...]
@@ -85,6 +86,7 @@ class Settings:
     dtype: Dtype = "float32"
     device_map: str | None = None
     depths: tuple[float, ...] = (0.1, 0.5, 0.9)
+    continued: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -152,7 +154,8 @@ def tokens_needed(settings: Settings, length: int) -> int:
         >>> tokens_needed(Settings(lengths=(8,), rules=(), start=100), 8)
         109
     """
-    return settings.start + windows_of(settings, length)[-1][0] + length + 1
+    read_before = length - 1 if settings.continued else 0
+    return settings.start + read_before + windows_of(settings, length)[-1][0] + length + 1
 
 
 def _read(file: Path) -> str:

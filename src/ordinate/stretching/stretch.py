@@ -89,7 +89,7 @@ def runs(rule: str, subject: Subject, length: int) -> bool:
     Returns:
         True or False.
     """
-    return subject.kind in ("rotary", "fixed") or rule != NATIVE or length <= subject.trained
+    return not subject.kind.endswith("table") or rule != NATIVE or length <= subject.trained
 
 
 def journal_of(results: Results, cell: Cell, folder: Path) -> Journal:

