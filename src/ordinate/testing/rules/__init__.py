@@ -1,0 +1,1 @@
+"""Scaling rules against the published ones."""

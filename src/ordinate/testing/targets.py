@@ -1,0 +1,115 @@
+"""Targets by name, ``package.module:Object key=value ...``: what they are, and the check that fits."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.testing.findings import Report
+
+CHECKS = {
+    "rotary": ("rotary.check", "check_rotary"),
+    "bias": ("biases.check", "check_bias"),
+    "input": ("inputs.check", "check_input"),
+    "model": ("models.check", "check_model"),
+}
+WORDS = (
+    ("rotary", r"rope|rotary|rotat"),
+    ("bias", r"alibi|bias|bucket|slope|relative"),
+    ("input", r"sinus|positional|position_?emb|pos_?emb|pos_?enc|learned"),
+    ("model", r"model|transformer|decoder|gpt|lm$"),
+)
+SPEC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def checked(spec: str) -> Report:
+    """Import a target and hold it to the contract.
+
+    Args:
+        spec: ``package.module:Object``, then settings: ``kind=rotary`` (or bias, input, model) where the name does not say it, and
+            arguments of the check, ``layout=half head_dim=64``.
+
+    Returns:
+        The report.
+
+    Raises:
+        ValueError: if the target cannot be found, or it is not clear what it is.
+
+    Example:
+        >>> checked("ordinate:Rope layout=half").subject
+        'ordinate:Rope'
+    """
+    words = spec.split()
+    if not words or not SPEC.fullmatch(words[0]):
+        raise ValueError(f"needed package.module:Object, then settings as key=value, got {spec[:80]!r}")
+    settings = dict(_setting(word) for word in words[1:])
+    target = _imported(words[0])
+    kind = settings.pop("kind", None) or kind_of(target, words[0])
+    if kind not in CHECKS:
+        raise ValueError(f"kind: needed one of {', '.join(CHECKS)}, got {kind!r}")
+    home, name = CHECKS[kind]
+    check = getattr(importlib.import_module(f"ordinate.testing.{home}"), name)
+    return check(target, name=words[0], **_accepted(check, settings))  # type: ignore[no-any-return]
+
+
+def kind_of(target: Any, name: str) -> str:
+    """Tell from a target's name what it is.
+
+    Args:
+        target: imported.
+        name: as it was given.
+
+    Returns:
+        "rotary", "bias", "input" or "model".
+
+    Raises:
+        ValueError: if the name says nothing.
+
+    Example:
+        >>> kind_of(None, "mypkg.layers:LlamaRotaryEmbedding")
+        'rotary'
+    """
+    last = name.rpartition(":")[2]
+    for text in (last, name, getattr(target, "__qualname__", "")):
+        for kind, words in WORDS:
+            if re.search(words, text, re.IGNORECASE):
+                return kind
+    raise ValueError(f"{name}: its name does not say what it is; add kind=rotary, kind=bias, kind=input or kind=model")
+
+
+def _imported(spec: str) -> Any:
+    home, _, path = spec.partition(":")
+    try:
+        target = importlib.import_module(home)
+        for part in path.split("."):
+            target = getattr(target, part)
+    except ImportError as fault:
+        raise ValueError(f"{spec}: could not import {home} ({fault})") from None
+    except AttributeError:
+        raise ValueError(f"{spec}: {home} has no {path}") from None
+    return target
+
+
+def _setting(word: str) -> tuple[str, Any]:
+    key, equals, value = word.partition("=")
+    if not key.isidentifier() or not equals:
+        raise ValueError(f"needed settings as key=value, got {word[:80]!r}")
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            continue
+    return key, {"true": True, "false": False, "none": None}.get(value.lower(), value)
+
+
+def _accepted(check: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that the check knows; the others are arguments of the class, where the check takes such."""
+    known = inspect.signature(check).parameters
+    foreign = {key: value for key, value in settings.items() if key not in known}
+    if foreign and "settings" not in known:
+        raise ValueError(f"needed some of {', '.join(list(known)[1:])}, got {', '.join(foreign)}")
+    ours = {key: value for key, value in settings.items() if key in known}
+    return {**ours, "settings": foreign} if foreign else ours
