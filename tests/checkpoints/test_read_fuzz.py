@@ -157,7 +157,7 @@ def _copied(value: Any) -> Any:
 
 
 def test_a_fault_of_another_kind_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fault(*_: object) -> None:
+    def fault(*_: object, **__: object) -> None:
         raise KeyError("layer_types")
 
     monkeypatch.setattr(Fields, "fault", fault)
@@ -169,7 +169,7 @@ def test_a_fault_of_another_kind_is_found(monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.parametrize("ending", ["\n", " in two\u2028lines", "x" * 1000])
 def test_a_message_without_bounds_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str) -> None:
     right = Fields.fault
-    monkeypatch.setattr(Fields, "fault", lambda self, key, message: right(self, key, message + ending))
+    monkeypatch.setattr(Fields, "fault", lambda self, key, message, **named: right(self, key, message + ending, **named))
     assert len(tally(60, 20, tmp_path)[2]) > 10
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ordinate.checkpoints.faulty import Fault, Sort
 from ordinate.checkpoints.kinds import MOST, Kind, printable, short, whole
 from ordinate.checkpoints.plan import Entry
 
@@ -56,7 +57,7 @@ class Fields:
         self.values, self.source, self.model_type, self.prefix = values, source, model_type, prefix
         self.defaults, self.names, self.sizes_given = defaults or {}, names or {}, sizes_given
         self.entries: list[Entry] = []
-        self.faults: list[str] = []
+        self.faults: list[Fault] = []
         self.warnings: list[str] = []
         self.said: set[tuple[str, str]] = set()
         self.used: set[str] = set()
@@ -74,14 +75,14 @@ class Fields:
         if self._first_time(self.name(key), became):
             self.entries.append(Entry(key=self.name(key), value=value, source=source or self.source, became=became))
 
-    def fault(self, key: str, message: str) -> None:
+    def fault(self, key: str, message: str, *, sort: Sort = "value") -> None:
         """Record that something is wrong with a key."""
-        self.refuse(f"{self.name(key)}: {message}")
+        self.refuse(f"{self.name(key)}: {message}", key=self.name(key), sort=sort)
 
-    def refuse(self, message: str) -> None:
+    def refuse(self, message: str, *, key: str = "", sort: Sort = "value", names: Iterable[str] = ()) -> None:
         """Record that something is wrong."""
         if self._first_time("fault", message):
-            self.faults.append(message)
+            self.faults.append(Fault(message, key=key, sort=sort, names=names))
 
     def warn(self, key: str, message: str) -> None:
         """Record that a key changes nothing, or that something had to be assumed."""
@@ -146,19 +147,20 @@ class Fields:
         present = self.has(*keys)
         if not present and self.sizes_given:
             self.used.update(keys)
-            self.fault(keys[0], f"needed, got nothing{_or(keys[1:])}")
+            self.fault(keys[0], f"needed, got nothing{_or(keys[1:])}", sort="missing")
             return 1
         return self.take(keys, whole(least=1, most=most), became, needed=True)
 
     def disagree(self, one: tuple[str, Any], other: tuple[str, Any]) -> None:
         """Record that two sources differ."""
-        self.refuse(f"{one[0]} = {short(one[1])} and {other[0]} = {short(other[1])} disagree; remove one of them")
+        message = f"{one[0]} = {short(one[1])} and {other[0]} = {short(other[1])} disagree; remove one of them"
+        self.refuse(message, key=one[0], sort="disagree")
 
     def _absent(self, keys: Sequence[str], kind: Kind[T], became: str, default: Any, needed: bool) -> T:
         value = next((self.defaults[key] for key in keys if self.defaults.get(key) is not None), default)
         if value is None:
             if needed:
-                self.fault(keys[0], f"needed, got nothing{_or(keys[1:])}")
+                self.fault(keys[0], f"needed, got nothing{_or(keys[1:])}", sort="missing")
             return kind(None)[0]
         taken, lacking = kind(value)
         if lacking:

@@ -17,7 +17,7 @@ from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.gguf_header import GGUFHeader, read_header, read_small_tensor
 from ordinate.checkpoints.kinds import MOST, ordinary, printable, short
 from ordinate.checkpoints.plan import PositionPlan, StackPlan
-from ordinate.checkpoints.recording import finished
+from ordinate.checkpoints.recording import Record, finished
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES
 from ordinate.checkpoints.scheme_plans import RopePlan
@@ -98,6 +98,27 @@ def read_gguf(path: Path) -> PositionPlan:
         Traceback (most recent call last):
         FileNotFoundError: ...
     """
+    return finished(*record_gguf(path))
+
+
+def record_gguf(path: Path) -> Record:
+    """Read as ``read_gguf`` does, and give the record of it, faults included.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The record.
+
+    Raises:
+        ValueError: if it is no GGUF file, or its architecture is unknown.
+        OSError: if it cannot be read.
+
+    Example:
+        >>> record_gguf(Path("missing.gguf"))
+        Traceback (most recent call last):
+        FileNotFoundError: ...
+    """
     header = read_header(path)
     name = header.metadata.get("general.architecture")
     if not isinstance(name, str) or name not in ARCHITECTURES:
@@ -111,7 +132,7 @@ def read_gguf(path: Path) -> PositionPlan:
     stacks = OTHERS[name](fields) if name in OTHERS else (_rotary(path, header, fields, architecture),)
     _check_causal(fields, header.metadata.get(f"{name}.attention.causal"), f"{name}.attention.causal", stacks[0].causal)
     _refuse_unread(fields, header.metadata, name)
-    return finished(fields, stacks, architecture.model_type)
+    return Record(fields, stacks, architecture.model_type)
 
 
 def _check_causal(fields: Fields, value: Any, key: str, causal: bool) -> None:
@@ -222,7 +243,7 @@ def _refuse_unread(fields: Fields, metadata: Mapping[str, Any], name: str) -> No
     for key, value in metadata.items():
         word = key.removeprefix(f"{name}.")
         if key.startswith(f"{name}.") and word not in known and POSITIONAL.search(word) and value not in (0, 0.0, False):
-            fields.refuse(f"{printable(key)}: cannot be honoured, got {short(value)}")
+            fields.refuse(f"{printable(key)}: cannot be honoured, got {short(value)}", key=printable(key), sort="unread")
     for key, word in WORDS.items():
         if word in fields.values and word not in fields.used and POSITIONAL.search(key) and fields.values[word]:
-            fields.fault(word, f"cannot be honoured: {fields.model_type} reads no such key")
+            fields.fault(word, f"cannot be honoured: {fields.model_type} reads no such key", sort="unread")

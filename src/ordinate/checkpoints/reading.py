@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ordinate.checkpoints import (
@@ -23,12 +24,13 @@ from ordinate.checkpoints import (
 )
 from ordinate.checkpoints.axial_models import read_axial
 from ordinate.checkpoints.axial_types import AXIAL_TYPES
+from ordinate.checkpoints.faulty import Fault
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import listed, printable, short
 from ordinate.checkpoints.left_out import LEFT_OUT
 from ordinate.checkpoints.parts import part_of, type_by
 from ordinate.checkpoints.plan import Entry, PositionPlan
-from ordinate.checkpoints.recording import check_causal, check_leftovers, finished
+from ordinate.checkpoints.recording import Record, check_causal, check_leftovers, finished
 from ordinate.checkpoints.rotary_models import read_rotary
 from ordinate.checkpoints.rotary_types import ROTARY_TYPES, RotaryType
 from ordinate.checkpoints.sources import Source, find_source
@@ -95,21 +97,64 @@ def read(source: Any, *, model_type: str | None = None, part: str | None = None,
     found, own = find_source(source), None
     if part is not None:
         found, own = part_of(found, part, MODEL_TYPES)
-    plan = _plan(found, own if model_type is None else model_type, ignore, is_part=part is not None)
+    plan = finished(*_record(found, own if model_type is None else model_type, ignore, is_part=part is not None))
     for text in plan.warnings:
         warnings.warn(f"{plan.source}: {text}", stacklevel=2)
     return plan
 
 
-def _plan(source: Source, model_type: str | None, ignore: Collection[str], *, is_part: bool) -> PositionPlan:
+@dataclass(frozen=True)
+class Examined:
+    """What a reading found, right or wrong.
+
+    Attributes:
+        plan: None if anything is wrong.
+        faults: what is wrong.
+        warnings: what changes nothing, or had to be assumed.
+
+    Example:
+        >>> Examined(plan=None, faults=(Fault("alibi: cannot be honoured"),), warnings=()).faults[0].sort
+        'value'
+    """
+
+    plan: PositionPlan | None
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def examine(source: Source, *, part: str | None = None) -> Examined:
+    """Read as ``read`` does, and give what is wrong instead of raising it; sizes may be left to the model type's defaults.
+
+    Args:
+        source: from ``find_source``.
+        part: of a configuration of several models.
+
+    Returns:
+        A plan or faults, and warnings.
+
+    Raises:
+        ValueError: if the model type is not in the table, or the file cannot be read at all.
+        OSError: if a file cannot be read.
+
+    Example:
+        >>> examine(find_source({"model_type": "llama", "rope_theta": "x"})).faults
+        ("rope_theta: needed a finite number >= 1, got 'x'",)
+    """
+    found, own = (source, None) if part is None else part_of(source, part, MODEL_TYPES)
+    fields, stacks, model_type = _record(found, own, (), is_part=True)
+    plan = None if fields.faults else finished(fields, stacks, model_type)
+    return Examined(plan, tuple(fields.faults), tuple(fields.warnings))
+
+
+def _record(source: Source, model_type: str | None, ignore: Collection[str], *, is_part: bool) -> Record:
     if source.gguf is not None:
-        from ordinate.checkpoints.gguf_models import read_gguf
+        from ordinate.checkpoints.gguf_models import record_gguf
 
         if model_type is not None or ignore:
             raise ValueError(
                 f"{source.name}: a GGUF file names its architecture and its keys; needed no model_type= and no ignore="
             )
-        return read_gguf(source.gguf)
+        return record_gguf(source.gguf)
     values: Mapping[str, Any] = source.values or {}
     whole_type = _type_of(values, model_type, source.name)
     inner, around, prefix, inner_type = _text_part(values, whole_type, source.name)
@@ -140,7 +185,7 @@ def _plan(source: Source, model_type: str | None, ignore: Collection[str], *, is
         _note_other_parts(fields, outer, source.name)
     if not prefix:
         _note_other_parts(fields, values, source.name)
-    return finished(fields, stacks, inner_type)
+    return Record(fields, stacks, inner_type)
 
 
 def _note_type(fields: Fields, values: Mapping[str, Any], asked: str | None) -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ordinate.checkpoints.fields import Fields
 from ordinate.checkpoints.kinds import nearest, short
 from ordinate.checkpoints.plan import PositionPlan, StackPlan
 from ordinate.checkpoints.vocabulary import KNOWN, NEEDED_ON, TELLING, is_off, looks_positional
 
 MOST_FAULTS = 50
+
+
+class Record(NamedTuple):
+    """What was read of a configuration, before anything is refused."""
+
+    fields: Fields
+    stacks: tuple[StackPlan, ...]
+    model_type: str
 
 
 def check_leftovers(fields: Fields) -> None:
@@ -27,7 +37,7 @@ def check_leftovers(fields: Fields) -> None:
         if fields.name(key) in noted or not looks_positional(key):
             continue
         if value is False and key in NEEDED_ON and key not in fields.used:
-            fields.fault(key, f"cannot be honoured: {fields.model_type} has no such switch, got False")
+            fields.fault(key, f"cannot be honoured: {fields.model_type} has no such switch, got False", sort="unread")
             continue
         if is_off(value) or key in fields.used:
             if value is None or key not in fields.used:
@@ -38,9 +48,9 @@ def check_leftovers(fields: Fields) -> None:
             continue
         if key not in KNOWN:
             meant = nearest(key, KNOWN) or "if it is not one, pass it in ignore="
-            fields.fault(key, f"looks like a key of positions and is unknown, got {short(value)}; {meant}")
+            fields.fault(key, f"looks like a key of positions and is unknown, got {short(value)}; {meant}", sort="unknown")
         elif key in TELLING and not harmless:
-            fields.fault(key, f"cannot be honoured: {fields.model_type} reads no such key, got {short(value)}")
+            fields.fault(key, f"cannot be honoured: {fields.model_type} reads no such key, got {short(value)}", sort="unread")
         else:
             fields.note(key, value, "nothing")
             fields.warn(key, f"changes nothing: {fields.model_type} reads no such key")

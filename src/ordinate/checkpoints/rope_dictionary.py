@@ -122,7 +122,7 @@ def read_rope(
     """
     declared, name = _dictionary(fields)
     if keys.base is None and not declared:
-        fields.fault(name, "needed, got nothing; one dictionary for each layer type")
+        fields.fault(name, "needed, got nothing; one dictionary for each layer type", sort="layers")
     if not declared and keys.absent is not None:
         fields.note(name, None, f"absent, so {dict(keys.absent)}", source=f"default of {fields.model_type}")
         declared = {key: value for key, value in keys.absent.items() if not isinstance(value, Mapping) or key in turning}
@@ -138,7 +138,7 @@ def read_rope(
         labels = [label for label in labels if label in turning or isinstance(declared.get(label), Mapping)]
         parts = {label: _inner(inner, label) for label in labels}
         for label in sorted(set(nested) - set(keys.labels)):
-            fields.fault(name, f"needed the layer types {_alternatives(keys.labels)}, got {printable(label)}")
+            fields.fault(name, f"needed the layer types {_alternatives(keys.labels)}, got {printable(label)}", sort="layers")
         for label in sorted((set(nested) & set(keys.labels)) - set(turning)):
             if declared[label] is not None:
                 inner.warn(label, "changes nothing, since no layer that turns is of this type")
@@ -192,21 +192,22 @@ def _inner(part: Fields, label: str) -> Fields:
     if isinstance(value, Mapping):
         return part.part(label, value)
     if label in part.values:
-        part.fault(label, f"needed a dictionary, since layers of this type turn, got {short(value)}")
+        part.fault(label, f"needed a dictionary, since layers of this type turn, got {short(value)}", sort="layers")
     return part.part(label, {})
 
 
 def _refuse_beside(fields: Fields, declared: Mapping[str, Any], nested: Sequence[str], name: str) -> None:
     beside = set(declared) - set(nested)
     if beside:
-        fields.fault(name, f"needed all keys inside the layer types {listed(nested)}, got {listed(beside)} beside them")
+        message = f"needed all keys inside the layer types {listed(nested)}, got {listed(beside)} beside them"
+        fields.fault(name, message, sort="layers")
 
 
 def _refuse_flat(fields: Fields, flat: Fields, keys: RopeKeys, labels: Sequence[str], name: str) -> None:
     """One dictionary cannot say what layer types with bases of their own need."""
     read = name == DICTIONARIES[0] and len(labels) > 1 and keys.per_type
     if flat.values and (read or keys.only_by_type):
-        fields.fault(name, f"needed one dictionary for each layer type, {listed(labels)}, got a flat one")
+        fields.fault(name, f"needed one dictionary for each layer type, {listed(labels)}, got a flat one", sort="layers")
 
 
 def _settings(fields: Fields, part: Fields, keys: RopeKeys, label: str, max_length: int, width: int) -> RopeSettings:
@@ -280,7 +281,7 @@ def _kind(part: Fields, keys: RopeKeys) -> str:
     part.used.update(("rope_type", "type"))
     of_rules = [key for key, value in part.values.items() if key in RULE_KEYS and value is not None]
     if of_rules:
-        part.fault("rope_type", f"needed beside {listed(of_rules)}, got nothing")
+        part.fault("rope_type", f"needed beside {listed(of_rules)}, got nothing", sort="missing")
     return "default"
 
 
@@ -315,9 +316,12 @@ def _leftovers(part: Fields, kind: str) -> None:
         part.warn(key, f"changes nothing beside the rule {kind}")
         part.note(key, part.values[key], "nothing")
     for key in sorted(left & TELLING_KEYS):
-        part.fault(key, f"cannot be honoured: {part.model_type} reads no such key")
+        part.fault(key, f"cannot be honoured: {part.model_type} reads no such key", sort="unread")
     unknown = left - idle - TELLING_KEYS
     if unknown:
         meant = " ".join(filter(None, (nearest(key, RULE_KEYS | {"rope_theta", "rope_type"}) for key in sorted(unknown)[:10])))
-        part.refuse(f"{part.prefix.removesuffix('.')}: unknown keys {listed(unknown)}{meant and f'; {meant}'}")
+        name = part.prefix.removesuffix(".")
+        part.refuse(
+            f"{name}: unknown keys {listed(unknown)}{meant and f'; {meant}'}", key=name, sort="unknown", names=sorted(unknown)
+        )
     part.used |= left

@@ -181,7 +181,7 @@ def _made(part: Fields, kind: Callable[..., R], **settings: Any) -> R | None:
     try:
         return kind(**settings)
     except ValueError as fault:
-        part.refuse(f"{part.prefix.removesuffix('.')}: {_translated(fault)}")
+        part.refuse(f"{part.prefix.removesuffix('.')}: {_translated(fault)}", key=_about(part, kind is LongRoPE))
         return None
 
 
@@ -207,12 +207,17 @@ def tried(part: Fields, rule: Rule, *, base: float, width: int) -> Rule | None:
         with np.errstate(all="ignore"):
             rule.apply(frequencies, base=base)
     except ValueError as fault:
-        part.refuse(f"{part.prefix.removesuffix('.')}: {_translated(fault)}")
+        part.refuse(f"{part.prefix.removesuffix('.')}: {_translated(fault)}", key=_about(part, isinstance(rule, LongRoPE)))
         return None
     except OverflowError:
         part.refuse(f"{part.prefix.removesuffix('.')}: needed numbers that give finite frequencies, got others")
         return None
     return rule
+
+
+def _about(part: Fields, has_lists: bool) -> str:
+    """The key that a rule's own refusal is about: LongRoPE's lists, else the dictionary."""
+    return part.name("short_factor") if has_lists else part.prefix.removesuffix(".")
 
 
 def _faulty(part: Fields) -> bool:
