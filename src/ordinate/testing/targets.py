@@ -14,7 +14,7 @@ CHECKS = {
     "rotary": ("rotary.check", "check_rotary"),
     "bias": ("biases.check", "check_bias"),
     "input": ("inputs.check", "check_input"),
-    "model": ("models.check", "check_model"),
+    "model": ("models.checking", "check_model"),
 }
 WORDS = (
     ("rotary", r"rope|rotary|rotat"),

@@ -34,7 +34,7 @@ CHECKS: tuple[Check, ...] = (
     ("autocast", "low-precision-phase", lambda subject, _, __: autocast_findings(subject)),
     ("call history", "cache-key-and-sharing", lambda subject, _, __: history_findings(subject)),
     ("settings of an instance", "cache-key-and-sharing", lambda subject, _, __: sharing_findings(subject)),
-    ("other widths", "fused-kernel-shape", lambda subject, _, __: width_findings(subject)),
+    ("other widths", "fused-kernel-shape", lambda subject, _, match: width_findings(subject, match)),
     ("state", "derived-buffer-uninit", lambda subject, _, __: stored_findings(subject)),
     ("shapes", "fused-kernel-shape", lambda subject, maps, _: shape_findings(subject, maps)),
     ("dtypes", "backend-dtype", lambda subject, maps, _: dtype_findings(subject, maps)),
@@ -53,6 +53,7 @@ def check_rotary(
     inverse_frequencies: Sequence[float] | None = None,
     magnitude: float = 1.0,
     tokens_first: bool = False,
+    formula: bool = True,
     settings: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Report:
@@ -72,7 +73,9 @@ def check_rotary(
         rotary_dim: entries that turn, the first ones; all if None.
         inverse_frequencies: what the function should use in place of base^(-2i / rotary_dim), under a scaling rule say.
         magnitude: factor of cos and sin, as YaRN has one.
-        tokens_first: whether a function of (q, k, positions) takes [B, T, H, D]; found out for others.
+        tokens_first: whether a function of (q, k, positions) takes [B, T, H, D]; found out by trying, if it is not said.
+        formula: False for a rotation of another kind (xPos, learned angles), which is held to all that follows from what it itself
+            does at positions 0 to 12.
         settings: further arguments of a class.
         name: for the report.
 
@@ -99,7 +102,7 @@ def check_rotary(
         fn, head_dim, base, layout, rotary_dim, inverse_frequencies, magnitude, tokens_first, dict(settings or {}), name
     )
     with torch.random.fork_rng():
-        return Report(subject.name, tuple(_found(subject)))
+        return Report(subject.name, tuple(_found(subject, formula)))
 
 
 def assert_rotary(fn: Any, **expected: Any) -> None:
@@ -167,7 +170,7 @@ def subject_of(
         make, turn = _making(maker, rotary_dim), adapted(made, width)
     else:
         of_base = base or declared_base(fn)
-        turn = _as_given(fn, width)
+        turn = sequence_first(fn) if tokens_first else _as_given(fn, width)
     form = Form(
         head_dim=width,
         rotary_dim=rotary_dim or width,
@@ -179,7 +182,7 @@ def subject_of(
     )
     return Subject(
         name=name or getattr(fn, "__qualname__", None) or type(fn).__name__,
-        turn=sequence_first(turn) if tokens_first else turn,
+        turn=turn,
         form=form,
         layout_declared=declared is not None,
         width_declared=rotary_dim is not None or inverse_frequencies is not None,
@@ -212,14 +215,17 @@ def _as_given(fn: Any, width: int) -> Turn:
     return adapted(copy.deepcopy(fn), width)
 
 
-def _found(subject: Subject) -> list[Finding]:
+def _found(subject: Subject, formula: bool) -> list[Finding]:
     """All findings; what the function raises where a value is needed is one, too."""
     try:
         maps = measured(subject)
     except (RaisedError, CannotAskError) as fault:
         return [_raised("formula", "layout-mismatch", fault, "13 tokens from position 0")]
-    match, found = matched(subject, maps), []
+    match, found = matched(subject, maps) if formula else None, []
     for name, kind, check in CHECKS:
+        if name in ("formula", "keys turn as queries") and not formula:
+            found.append(not_asked(name, "it is a rotation of another kind"))
+            continue
         try:
             found += check(subject, maps, match)
         except CannotAskError as reason:

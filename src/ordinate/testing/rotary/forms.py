@@ -37,6 +37,7 @@ class Form:
         at_the_tail: whether the last entries turn in place of the first ones.
         trigonometry: what stands where in the two lines.
         shift: what is added to the position.
+        gathered: whether interleaved pairs come back as halves; as both queries and keys do, scores are the same.
     """
 
     head_dim: int
@@ -51,6 +52,7 @@ class Form:
     at_the_tail: bool = False
     trigonometry: Trigonometry = "right"
     shift: int = 0
+    gathered: bool = False
 
     def frequencies(self) -> Array:
         """Radians a position, one number a pair."""
@@ -100,6 +102,9 @@ def turning(form: Form, position: float, rounding: PhaseRounding | None = None) 
         for row, (own, other) in ((a, lines[0]), (b, lines[1])):
             matrix[start + row, start + row] = own * form.magnitude
             matrix[start + row, start + (a + b - row)] = other * form.magnitude
+    if form.gathered:
+        order = [start + 2 * pair for pair in range(half)] + [start + 2 * pair + 1 for pair in range(half)]
+        matrix[start : start + 2 * half] = matrix[order]
     return matrix
 
 

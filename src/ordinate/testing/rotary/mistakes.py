@@ -70,7 +70,7 @@ def mistakes(form: Form) -> list[Mistake]:
         found.append(Mistake(said, "layout-mismatch", remedy, (("trigonometry", trigonometry),)))
     for shift, said in ((1, "positions count from 1"), (-1, "positions count from -1")):
         found.append(Mistake(said, "decode-offset", "the first token is at position 0", (("shift", shift),)))
-    return [*found, *_of_frequencies(form), *_of_parts(form), *_of_magnitudes(form)]
+    return [*found, *_of_parts(form), *_of_frequencies(form), *_of_magnitudes(form)]
 
 
 def _of_frequencies(form: Form) -> list[Mistake]:

@@ -14,6 +14,7 @@ from ordinate.testing.rotary.subject import SEEN, CannotAskError, Maps, RaisedEr
 
 FAR = (65537, 16385, 4095, 1857, 509)
 FLOAT32_STEP = 2.0**-24
+EXPLAINED = 2e-2
 MADE_OF = {"half": "i with i + d/2", "interleaved": "2i with 2i + 1"}
 
 
@@ -51,6 +52,7 @@ def form_findings(subject: Subject, maps: Maps, match: Match | None) -> list[Fin
     form = match.form
     if not match.mistakes and match.rounding is None:
         said = f"{form.layout} pairs, {MADE_OF[form.layout]}; {form.rotary_dim} of {form.head_dim} entries turn"
+        said += ", and come back as halves, which leaves scores as they are" if form.gathered else ""
         unsaid = [what for what, known in (("layout", subject.layout_declared), ("width", subject.width_declared)) if not known]
         return [holds(name, f"{said} (nothing was declared about {' and '.join(unsaid)})" if unsaid else said)]
     position, entry, expected, actual = _where(maps.queries, _nearest_allowed(subject, form))
@@ -132,9 +134,7 @@ def _of_far(subject: Subject, form: Form, furthest: int, got: Array) -> Finding:
         right = turning(form, position) @ x
         if np.abs(got - right).max() > _allowed_error(form, position, x):
             break
-    cause = next(
-        (said for said, rounding in roundings().items() if np.abs(got - turning(form, position, rounding) @ x).max() < 5e-3), None
-    )
+    cause = _cause(subject, form, [each for each in FAR if each <= furthest], x)
     entry = int(np.abs(got - right).argmax())
     return broken(
         name,
@@ -144,6 +144,18 @@ def _of_far(subject: Subject, form: Form, furthest: int, got: Array) -> Finding:
         expected=f"{right[entry]:.6f}",
         actual=f"{got[entry]:.6f}",
     )
+
+
+def _cause(subject: Subject, form: Form, positions: list[int], x: Array) -> str | None:
+    """The rounding that explains all far positions best, if one does; numbers that overflow count as explained by a NaN."""
+    got = {position: _at(subject, position, form.head_dim) for position in positions}
+    gaps = {}
+    with np.errstate(invalid="ignore", over="ignore"):
+        for said, rounding in roundings().items():
+            off = [np.abs(got[position] - turning(form, position, rounding) @ x) for position in positions]
+            gaps[said] = float(max(np.nan_to_num(each, nan=0.0).max() for each in off))
+    best = min(gaps, key=lambda said: gaps[said])
+    return best if gaps[best] < EXPLAINED else None
 
 
 def _at(subject: Subject, position: int, width: int) -> Array:
@@ -175,12 +187,22 @@ def _allowed(subject: Subject) -> list[Form]:
     form = subject.form
     layouts: tuple[Layout, ...] = (form.layout,) if subject.layout_declared else ("half", "interleaved")
     parts = [form.rotary_dim] if subject.width_declared else [form.head_dim // part for part in (1, 2, 4)]
-    return [replace(form, layout=layout, rotary_dim=width) for width in parts if width >= 2 and not width % 2 for layout in layouts]
+    found = [
+        replace(form, layout=layout, rotary_dim=width) for width in parts if width >= 2 and not width % 2 for layout in layouts
+    ]
+    return found + [replace(each, gathered=True) for each in found if each.layout == "interleaved"]
 
 
 def _nearest_allowed(subject: Subject, form: Form) -> Form:
     allowed = _allowed(subject)
-    return next((each for each in allowed if (each.layout, each.rotary_dim) == (form.layout, form.rotary_dim)), allowed[0])
+    return next(
+        (
+            each
+            for each in allowed
+            if (each.layout, each.rotary_dim, each.gathered) == (form.layout, form.rotary_dim, form.gathered)
+        ),
+        allowed[0],
+    )
 
 
 def _where(maps: Array, form: Form) -> tuple[int, tuple[int, int], float, float]:

@@ -275,6 +275,8 @@ def autocast_findings(subject: Subject) -> list[Finding]:
             return [not_asked(name, str(reason))]
         except RaisedError:
             continue
+        if not all(each.isfinite().all() for each in plain):
+            continue
         gap = max((a - b).abs().max().item() for a, b in zip(got, plain, strict=True))
         if gap <= 0.05 * x.abs().max().item():
             return [holds(name, f"positions {first} and {first + 1} turn as without it")]

@@ -65,7 +65,7 @@ def order_findings(subject: Subject, maps: Maps) -> list[Finding]:
         One finding.
     """
     name = "positions in any order"
-    lists = [torch.tensor(each) for each in ((1, 0), (0, 2), (0, 0), SHUFFLED)]
+    lists = [torch.tensor(each) for each in ((3, 1), (0, 2), (0, 0), SHUFFLED)]
 
     def result(positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         x = drawn(1, 2, len(positions), subject.form.head_dim)
@@ -98,7 +98,7 @@ def rows_findings(subject: Subject, maps: Maps) -> list[Finding]:
     found = []
     for name, kind, rows in (
         ("batches of one position vector", "decode-offset", torch.tensor((4, 5, 6))),
-        ("rows with positions of their own", "mask-blind-positions", torch.tensor(((0, 1, 2), (4, 5, 6)))),
+        ("rows with positions of their own", "mask-blind-positions", torch.tensor(((1, 2, 3), (4, 5, 6)))),
     ):
         x = drawn(2, 2, 3, subject.form.head_dim)
         try:
@@ -150,7 +150,8 @@ def _negative(subject: Subject, maps: Maps) -> Finding:
     scale = (first @ first.mT).diagonal().mean()
     if ((first @ first.mT) / scale - torch.eye(len(first))).abs().max() > TOLERANCE:
         return not_asked(name, "position 1 is no rotation, so there is no turning back")
-    want = torch.einsum("ji,bhtj->bhti", first, x.double())
+    back = torch.tensor(maps.queries[0]) @ first.inverse() @ torch.tensor(maps.queries[0])
+    want = torch.einsum("ij,bhtj->bhti", back, x.double())
     if _gap(got, want) <= TOLERANCE:
         return holds(name, "turn back")
     said = "position -1 is no turn back: it reads the last row of a table" if not _still(got, x) else "position -1 does not turn"

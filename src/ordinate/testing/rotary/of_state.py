@@ -117,11 +117,12 @@ def _ignored(subject: Subject, other: float, there: torch.Tensor) -> Finding:
     )
 
 
-def width_findings(subject: Subject) -> list[Finding]:
+def width_findings(subject: Subject, match: Match | None) -> list[Finding]:
     """Whether other widths work, down to one pair.
 
     Args:
         subject: under test.
+        match: of the form; where it is no rotation, norms say nothing.
 
     Returns:
         One finding.
@@ -141,7 +142,8 @@ def width_findings(subject: Subject) -> list[Finding]:
             return True
         gap = (got.detach().norm(dim=-1) - x[width].norm(dim=-1)).abs().max().item()
         said[width] = f"norms change by {gap:.3g}"
-        return not gap < 1e-3 and subject.form.magnitude == 1.0
+        right = match is not None and not match.mistakes and match.rounding is None
+        return not gap < 1e-3 and right and subject.form.magnitude == 1.0
 
     said: dict[int, str] = {}
     width = smallest(x, fails)
@@ -170,6 +172,9 @@ def cast_findings(subject: Subject, match: Match | None) -> list[Finding]:
         return [not_asked(name, "the function follows no known formula")]
     if match.rounding is not None:
         return [not_asked(name, f"{match.rounding} without a cast, too")]
+    as_it_is = _last_of(copy.deepcopy(subject.turn), drawn(match.form.head_dim), CAST_AT)
+    if not (as_it_is - torch.tensor(turning(match.form, CAST_AT) @ drawn(match.form.head_dim).double().numpy())).abs().max() < 1e-2:
+        return [not_asked(name, f"position {CAST_AT} is turned wrongly without a cast, too")]
     module.to(torch.bfloat16)
     form = match.form
     x = drawn(form.head_dim, dtype=torch.bfloat16)
@@ -250,13 +255,14 @@ def _emptied(subject: Subject) -> Finding:
     if torch.equal(got, want):
         return holds(name, "buffers are made again")
     lost = ", ".join(key for key, _ in module.named_buffers())
+    place = int((got - want).abs().flatten().nan_to_num(float("inf")).argmax())
     return broken(
         name,
         "derived-buffer-uninit",
         f"{lost} keeps what the memory held: nothing makes it again",
         smallest="module.to_empty(device='cpu'), memory filled with NaN, load_state_dict, one call",
-        expected=f"{want.flatten()[-1].item():.6f}",
-        actual=f"{got.flatten()[-1].item():.6f}",
+        expected=f"{want.flatten()[place].item():.6f}",
+        actual=f"{got.flatten()[place].item():.6f}",
         remedy="work frequencies out in forward, or give the module a reset_parameters() that makes them again",
     )
 
