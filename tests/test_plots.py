@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -400,6 +401,86 @@ def test_a_learned_table_gives_a_mean_and_a_band() -> None:
     assert legend_of(axes) == ["mean over\nall positions", "from smallest\nto largest"]
 
 
+# Precision
+
+
+def true_pair(position: int, frequency: float) -> tuple[float, float]:
+    with mpmath.workdps(40):
+        angle = mpmath.mpf(position) * mpmath.mpf(frequency)
+        return float(mpmath.cos(angle)), float(mpmath.sin(angle))
+
+
+def rounded(value: float, dtype: torch.dtype) -> float:
+    return torch.tensor(value, dtype=torch.float64).to(dtype).item()
+
+
+def worst(positions: list[int], frequencies: tuple[float, ...], place: torch.dtype, frequency: torch.dtype) -> float:
+    """The largest error with positions and frequencies rounded, and the angle itself exact."""
+    found = 0.0
+    for p in positions:
+        for w in frequencies:
+            ways = true_pair(round(rounded(p, place)), rounded(w, frequency)), true_pair(p, w)
+            found = max(found, *(abs(one - other) for one, other in zip(*ways, strict=True)))
+    return found
+
+
+def test_precision_is_what_rounded_positions_and_frequencies_do() -> None:
+    scheme = Rope(head_dim=8, layout="half")
+    frequencies = scheme.inverse_frequencies
+    (axes,) = plots.precision(scheme, positions=70_000).axes
+    lines = {line.get_label(): line.get_data() for line in drawn_lines(axes)}
+    whole = torch.int64
+    for label, place, frequency in (
+        ("positions in bfloat16", torch.bfloat16, torch.float64),
+        ("positions in float16", torch.float16, torch.float64),
+        ("frequencies in bfloat16", whole, torch.bfloat16),
+        ("frequencies in float16", whole, torch.float16),
+    ):
+        x, y = lines[label]
+        for end in (40, 63, 150, 260):  # the angle in float32 is off by less than 2e-3 there
+            drawn = [int(p) for p in x[: end + 1]]
+            assert y[end] == pytest.approx(worst(drawn, frequencies, place, frequency), abs=2e-3), (label, end)
+    assert lines["exact"][1].max() < 3.1e-8
+    for label, (x, y) in lines.items():
+        assert x[0] == 1
+        assert x[-1] == (69_999 if label != "positions in float16" else max(p for p in lines["exact"][0] if p < 65520)), label
+        assert (np.diff(y) >= 0).all(), label
+        assert y.max() <= 2.0
+
+
+def test_precision_of_float32_angles_is_the_published_one() -> None:
+    (axes,) = plots.precision(Rope(head_dim=128, layout="half"), positions=131_072).axes
+    x, y = drawn_lines(axes)[1].get_data()
+    frequencies = Rope(head_dim=128, layout="half").inverse_frequencies
+    single = [float(np.float32(w)) for w in frequencies]
+    here = [
+        abs(part - true)
+        for w, s in zip(frequencies, single, strict=True)
+        for part, true in zip(true_pair(1, float(np.float32(131_071) * np.float32(s))), true_pair(131_071, w), strict=True)
+    ]
+    assert y[-1] >= max(here) - 1e-6
+    assert 3e-3 < y[-1] < 8e-3
+    assert (axes.get_xscale(), axes.get_yscale(), x[-1]) == ("log", "log", 131_071)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("position (tokens)", "largest absolute error up to the position")
+    assert legend_of(axes) == [
+        "exact",
+        "angles in float32",
+        "positions in bfloat16",
+        "positions in float16",
+        "frequencies in bfloat16",
+        "frequencies in float16",
+    ]
+
+
+def test_precision_of_sinusoids_uses_their_frequencies() -> None:
+    figure = plots.precision(Sinusoidal(d_model=6, base=100.0), positions=300, language="ru")
+    (axes,) = figure.axes
+    x, y = drawn_lines(axes)[4].get_data()
+    frequencies = (1.0, 100.0 ** (-1 / 3), 100.0 ** (-2 / 3))
+    assert y[-1] == pytest.approx(worst([int(p) for p in x], frequencies, torch.int64, torch.bfloat16), abs=1e-4)
+    assert figure.get_suptitle() == "Sinusoidal: ошибка косинуса и синуса в зависимости от позиции"
+
+
 # All figures
 
 
@@ -411,6 +492,7 @@ def every_figure(language: str) -> list[Any]:
         plots.bias(Deberta(**DEBERTA, max_distance=8), language=language),
         plots.scores_by_distance(Rope(head_dim=8, layout="half"), language=language),
         plots.scores_by_distance(Learned(max_length=8, d_model=4), language=language),
+        plots.precision(Rope(head_dim=8, layout="half"), language=language),
     ]
 
 
@@ -549,7 +631,7 @@ def test_a_users_own_scheme_is_drawn() -> None:
 SINE, ROPE, ALIBI = Sinusoidal(d_model=16), Rope(head_dim=8, layout="half"), ALiBi(n_heads=2, slopes="paper")
 
 
-@pytest.mark.parametrize("draw", [plots.heatmap, plots.waves, plots.bias, plots.scores_by_distance])
+@pytest.mark.parametrize("draw", [plots.heatmap, plots.waves, plots.bias, plots.scores_by_distance, plots.precision])
 @pytest.mark.parametrize("language", ["de", "EN", "", None])
 def test_other_languages_are_refused(draw: Any, language: Any) -> None:
     with pytest.raises(ValueError, match="language: needed one of en, ru, got"):
@@ -597,6 +679,13 @@ def test_other_languages_are_refused(draw: Any, language: Any) -> None:
         ),
         (lambda: plots.bias(ALIBI, positions=torch.arange(3)), ValueError, "positions: needed a whole number >= 2, got int64"),
         (lambda: plots.bias(ALIBI, heads=[2]), ValueError, r"heads: needed numbers 0\.\.1, got 2"),
+        (
+            lambda: plots.precision(ALIBI),
+            TypeError,
+            r"precision: needed a scheme that turns by position times frequency .* got ALiBi",
+        ),
+        (lambda: plots.precision(ROPE, positions=1), ValueError, "positions: needed a whole number >= 2, got 1"),
+        (lambda: plots.precision(ROPE, positions=2**24 + 1), ValueError, "positions: needed at most 16777216, .* got 16777217"),
         (lambda: plots.scores_by_distance(None), TypeError, "scores_by_distance: needed a scheme, got NoneType None"),
         (
             lambda: plots.scores_by_distance(Deberta(**DEBERTA, max_distance=4)),

@@ -94,6 +94,12 @@ def test_positions_and_dimensions_reach_the_figure(saved: list[Any]) -> None:
     assert saved[4].axes[1].images[0].get_array().shape == (9, 9)
 
 
+def test_precision_reaches_far_beyond_what_other_figures_draw(saved: list[Any]) -> None:
+    assert main(["plot", "rope", "--out", "a.png", "--figure", "precision", "--positions", "131072"]) == 0
+    assert saved[0].axes[0].get_xlim() == (1.0, 131071.0)
+    assert saved[0].get_supxlabel().startswith("Rope(head_dim=64, ")
+
+
 def test_waves_are_drawn_for_sixteen_dimensions(saved: list[Any]) -> None:
     assert main(["plot", "sinusoidal", "--out", "a.png", "--figure", "waves"]) == 0
     assert saved[0].get_suptitle() == "Sinusoidal position vectors: dimensions 0, 4, 8, 12 of 16"
@@ -110,9 +116,13 @@ def test_an_option_without_effect_is_told(saved: list[Any], capsys: pytest.Captu
     [
         (["rop", "--out", "a.png"], "unknown scheme 'rop'; did you mean 'rope'?"),
         (["nope", "--out", "a.png"], "nope: needed a scheme that adds positions, so that there is something to draw; sinusoidal, "),
-        (["rope", "--out", "a.png", "--figure", "waves"], "--figure: needed one that fits rope (scores), got waves"),
-        (["sinusoidal", "--out", "a.png", "--figure", "bias"], "one that fits sinusoidal (heatmap, waves, scores), got bias"),
+        (["rope", "--out", "a.png", "--figure", "waves"], "--figure: needed one that fits rope (scores, precision), got waves"),
+        (
+            ["sinusoidal", "--out", "a.png", "--figure", "bias"],
+            "one that fits sinusoidal (heatmap, waves, scores, precision), got bias",
+        ),
         (["deberta", "--out", "a.png", "--figure", "scores"], "one that fits deberta (bias), got scores"),
+        (["rope", "--out", "a.png", "--positions", "2049"], "--positions: needed at most 2048 for scores, got 2049"),
         (["rope", "--out", "a.jpg"], "--out: needed a file name that ends in .png or .svg, got a.jpg; rename it"),
         (["rope", "--out", "a"], "--out: needed a file name that ends in .png or .svg, got a; rename it"),
         (["rope", "--out", "absent/a.png"], "--out: needed a folder that exists, got absent; make it first"),
@@ -142,7 +152,7 @@ def test_bad_input_is_one_line_and_status_2(
     "arguments",
     [
         ["--positions", "1"],
-        ["--positions", "2049"],
+        ["--positions", "16777217"],
         ["--positions", "ten"],
         ["--dimensions", "0"],
         ["--dimensions", "1,,2"],

@@ -12,27 +12,29 @@ if TYPE_CHECKING:
 
 # The figures that fit a scheme, the natural one first.
 DRAWN = {
-    "sinusoidal": ("heatmap", "waves", "scores"),
+    "sinusoidal": ("heatmap", "waves", "scores", "precision"),
     "learned": ("heatmap", "waves", "scores"),
     "shaw": ("bias", "scores"),
     "t5": ("bias", "scores"),
     "deberta": ("bias",),
     "alibi": ("bias", "scores"),
-    "rope": ("scores",),
+    "rope": ("scores", "precision"),
 }
 # Eight heads of 64; three for T5, whose steps would hide each other.
 HEAD_DIM, MAX_LENGTH = 64, 512
 N_HEADS = {"t5": 3}
-FIGURES = ("heatmap", "waves", "bias", "scores")
+FIGURES = ("heatmap", "waves", "bias", "scores", "precision")
 # Sixteen dimensions, as the first course note draws them.
 WAVES_WIDTH = 16
-MOST_POSITIONS = 2048
+# Precision is drawn at some of them, on a logarithmic axis.
+MOST_POSITIONS, MOST_FOR_PRECISION = 2048, 2**24
 EPILOG = """\
 examples:
   ordinate plot sinusoidal --out heatmap.png                   50 positions, 100 of 512 dimensions
   ordinate plot sinusoidal --figure waves --out waves.svg      four of sixteen dimensions, fast to slow
   ordinate plot alibi --out bias.svg --language ru             bias against distance, one line a head
   ordinate plot rope --out scores.png --positions 512          how a score falls with the distance
+  ordinate plot rope --figure precision --out precision.png    how wrong rounded angles get, up to position 2^20
 """
 
 
@@ -44,7 +46,7 @@ def add_parser(commands: Any) -> None:
     """
     parser = commands.add_parser(
         "plot",
-        help="draw a scheme: position vectors, waves, bias or scores by distance",
+        help="draw a scheme: position vectors, waves, bias, scores by distance, or precision by position",
         description="Draw one figure of a scheme with usual settings; the figure says which.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -114,7 +116,10 @@ def _prepare(options: argparse.Namespace) -> str:
     kind_of(options.out, name="--out")
     if not options.out.parent.is_dir():
         raise ValueError(f"--out: needed a folder that exists, got {options.out.parent}; make it first")
-    return options.figure or fitting[0]
+    figure: str = options.figure or fitting[0]
+    if options.positions is not None and figure != "precision" and options.positions > MOST_POSITIONS:
+        raise ValueError(f"--positions: needed at most {MOST_POSITIONS} for {figure}, got {options.positions}")
+    return figure
 
 
 def _draw(options: argparse.Namespace, figure: str) -> Figure:
@@ -137,7 +142,13 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
         asked["positions"] = options.positions
     if options.dimensions is not None and figure in ("heatmap", "waves"):
         asked["dimensions"] = options.dimensions
-    draws: dict[str, Any] = {"heatmap": plots.heatmap, "waves": plots.waves, "bias": plots.bias, "scores": plots.scores_by_distance}
+    draws: dict[str, Any] = {
+        "heatmap": plots.heatmap,
+        "waves": plots.waves,
+        "bias": plots.bias,
+        "scores": plots.scores_by_distance,
+        "precision": plots.precision,
+    }
     drawn: Figure = draws[figure](scheme, **asked)
     if next(scheme.parameters(), None) is not None and not (options.name == "shaw" and figure == "bias"):
         drawn.supxlabel(f"{drawn.get_supxlabel()}: {texts(options.language)['untrained']}", fontsize=7.5, color="#606060")
@@ -150,8 +161,8 @@ def _refuse(reason: str) -> int:
 
 
 def _positions(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 2 <= int(text) <= MOST_POSITIONS):
-        raise argparse.ArgumentTypeError(f"needed a whole number from 2 to {MOST_POSITIONS}, got {text[:40]!r}")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 2 <= int(text) <= MOST_FOR_PRECISION):
+        raise argparse.ArgumentTypeError(f"needed a whole number from 2 to {MOST_FOR_PRECISION}, got {text[:40]!r}")
     return int(text)
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ordinate.plots.bias_panels import bias as bias
 from ordinate.plots.canvas import save as save
+from ordinate.plots.precision import precision as precision
 from ordinate.plots.score_curves import scores_by_distance as scores_by_distance
 from ordinate.plots.table_image import heatmap as heatmap
 from ordinate.plots.wave_lines import waves as waves
 
-__all__ = ["bias", "heatmap", "save", "scores_by_distance", "waves"]
+__all__ = ["bias", "heatmap", "precision", "save", "scores_by_distance", "waves"]
