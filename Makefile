@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: compare test test-slow test-paths bench zoo clean
+.PHONY: compare test test-slow test-paths bench survey zoo clean
 
 compare: $(VENV)/.lab
 	$(BIN)/ordinate compare --output compare-report
@@ -13,7 +13,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
@@ -27,6 +27,10 @@ test-paths: $(VENV)/.dev
 # Speed and memory beside other libraries; torchtune's requirements are not needed for the one file that is read.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed --output benchmarks/results/speed.json
+
+# What the kit says of the libraries that are installed beside this one.
+survey: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.survey --output docs/survey.md
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"

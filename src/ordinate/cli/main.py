@@ -8,7 +8,7 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import compare, info, plot, read, schemes, stretch, theory
+from ordinate.cli import compare, doctor, info, plot, read, schemes, stretch, theory
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compare.add_parser(commands)
+    doctor.add_parser(commands)
     info.add_parser(commands)
     plot.add_parser(commands)
     read.add_parser(commands)

@@ -1,0 +1,1 @@
+"""The kit run over installed libraries: ``python -m benchmarks.survey --output docs/survey.md``."""

@@ -1,0 +1,136 @@
+"""``ordinate doctor``: what is wrong with positions in configurations, checkpoints and code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.doctor.finding import Diagnosis
+
+EPILOG = """\
+exit status: 0 nothing found, or notes alone; 1 an error or a warning; 2 something could not be looked at
+
+examples:
+  ordinate doctor config.json
+  ordinate doctor checkpoint/ merged/          two checkpoints: also compared with each other
+  ordinate doctor model.gguf --json
+  ordinate doctor mypackage.rope:RotaryEmbedding
+  ordinate doctor --explain ORD104
+
+[tool.ordinate] in pyproject.toml holds select, ignore and exclude.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: what ``add_subparsers`` gave.
+    """
+    parser = commands.add_parser(
+        "doctor",
+        help="what is wrong with positions in a configuration, a checkpoint or code",
+        description="Look for positional faults. No weight is loaded, nothing is unpickled, and code runs only as module:Object.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("targets", metavar="TARGET", nargs="*", help="config.json, a folder, .gguf, module:Object or .py")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--sarif", action="store_true", help="print SARIF 2.1.0, for code review tools")
+    parser.add_argument("--quiet", action="store_true", help="leave notes out")
+    parser.add_argument("--apart", action="store_true", help="do not compare two targets with each other")
+    parser.add_argument(
+        "--select", metavar="CODE", action="append", default=[], help="only codes that begin so; commas, or repeated"
+    )
+    parser.add_argument("--ignore", metavar="CODE", action="append", default=[], help="no codes that begin so; commas, or repeated")
+    parser.add_argument("--explain", metavar="CODE", help="print a code's page")
+    parser.add_argument("--probe", action="store_true", help="run the models on a short text and measure; needs transformers")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at the targets and print what was found.
+
+    Args:
+        options: from the parser.
+
+    Returns:
+        The exit status.
+    """
+    if options.explain is not None:
+        return _explain(options.explain)
+    if not options.targets:
+        return _refused("needed a TARGET, or --explain CODE")
+    if options.json and options.sarif:
+        return _refused("needed --json or --sarif, got both")
+    from ordinate.doctor.choosing import chosen
+    from ordinate.doctor.finding import exit_status
+    from ordinate.doctor.targets import compared, look
+
+    try:
+        choice = chosen(Path.cwd(), _codes(options.select), _codes(options.ignore))
+    except (ValueError, OSError) as fault:
+        return _refused(str(fault))
+    targets = [target for target in options.targets if not choice.passes_over(target)]
+    looked = [look(target) for target in targets]
+    found = [each for one in looked for each in one.findings]
+    if len(looked) == 2 and not options.apart:
+        found += compared(*looked)
+    found = choice.kept(found)
+    _print(found, [one.target for one in looked], options)
+    status = exit_status(found)
+    return max(status, _probe(targets)) if options.probe else status
+
+
+def _codes(given: list[str]) -> list[str]:
+    return [code.strip().upper() for each in given for code in each.split(",")]
+
+
+def _print(found: list[Diagnosis], targets: list[str], options: argparse.Namespace) -> None:
+    if options.json or options.sarif:
+        from ordinate.doctor.exchange import as_sarif, as_values
+
+        print(json.dumps(as_sarif(found) if options.sarif else as_values(found, targets), indent=1))
+        return
+    from ordinate.doctor.showing import lines_of
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    width = min(max(shutil.get_terminal_size((120, 24)).columns, 40), 132)
+    print("\n".join(lines_of(found, targets, colour=colour, quiet=options.quiet, width=width)))
+
+
+def _explain(code: str) -> int:
+    from ordinate.doctor.catalogue import ENTRIES
+    from ordinate.doctor.pages import page
+
+    entry = ENTRIES.get(code.strip().upper())
+    if entry is None:
+        return _refused(f"--explain: needed one of {', '.join(ENTRIES)}, got {code[:40]!r}")
+    print(page(entry), end="")
+    return 0
+
+
+def _probe(targets: list[str]) -> int:
+    """Run the models; whatever is missing for that is said in a line."""
+    try:
+        probe_lines = importlib.import_module("ordinate.doctor.probe.report").probe_lines
+    except ModuleNotFoundError as error:
+        return _refused(f"--probe: needed {error.name}, which is not installed")
+    try:
+        for target in targets:
+            print("\n".join(probe_lines(target)))
+    except (ValueError, OSError, ImportError) as fault:
+        return _refused(f"--probe: {' '.join(str(fault).split())}")
+    return 0
+
+
+def _refused(why: str) -> int:
+    print(f"ordinate doctor: {why}", file=sys.stderr)
+    return 2

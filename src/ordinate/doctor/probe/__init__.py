@@ -1,0 +1,1 @@
+"""A real model on a short text: what moves when positions move."""
