@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import nn
 
-from ordinate import ALiBi, Deberta, InputScheme, Learned, Rope, Shaw, Sinusoidal, T5Bias, plots, reference
+from ordinate import ALiBi, Deberta, InputScheme, Learned, Rope, Shaw, Sinusoidal, T5Bias, plots, reference, scaling
 from ordinate.plots.texts import TEXTS, texts
 
 DEBERTA = {"n_heads": 2, "head_dim": 4, "content_to_position": True, "position_to_content": True}
@@ -717,3 +717,25 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.Mo
 def test_importing_plots_needs_no_matplotlib() -> None:
     code = "import sys; sys.modules['matplotlib'] = None; import ordinate; ordinate.plots.heatmap, ordinate.plots.save"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Wavelengths
+
+
+def test_wavelengths_are_two_pi_over_the_frequencies() -> None:
+    rule = scaling.Linear(factor=4.0)
+    rope = Rope(head_dim=8, layout="half", base=100.0, scaling=rule)
+    figure = plots.wavelengths(rope, trained=32)
+    ruled, plain, trained = figure.axes[0].lines
+    want = [2 * math.pi * 100.0 ** (2 * pair / 8) for pair in range(4)]
+    assert list(plain.get_ydata()) == pytest.approx(want, rel=1e-12)
+    assert list(ruled.get_ydata()) == pytest.approx([4 * each for each in want], rel=1e-12)
+    assert set(trained.get_ydata()) == {32}
+    assert figure.axes[0].get_ylabel() == "tokens for a full turn"
+    assert len(plots.wavelengths(Rope(head_dim=8, layout="half"), trained=32, language="ru").axes[0].lines) == 2
+    still = Rope(head_dim=8, layout="half", scaling=scaling.Proportional(proportion=0.5))
+    assert list(plots.wavelengths(still, trained=32).axes[0].lines[0].get_xdata()) == [0, 1]
+    with pytest.raises(TypeError, match="needed a Rope"):
+        plots.wavelengths(Sinusoidal(d_model=8), trained=32)
+    with pytest.raises(ValueError, match="trained"):
+        plots.wavelengths(rope, trained=0)

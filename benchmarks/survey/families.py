@@ -72,7 +72,9 @@ def _turn(family: Family) -> Any:
     module: Any = family.module
     if "layer_type" in inspect.signature(module.forward).parameters:
         module = OfLayer(module, family.kind)
-    return Complex(module, family.apply) if _is_complex(family) else of_transformers(module, family.apply)
+    if _is_complex(family):
+        return Complex(module, family.apply, tokens_first="[:, :, None, :]" in inspect.getsource(family.apply))
+    return of_transformers(module, family.apply)
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,18 @@ class OfLayer:
 
 @dataclass(frozen=True)
 class Complex:
-    """A module that gives complex numbers, [B, T, pairs], for tokens before heads."""
+    """A module that gives complex numbers, [B, T, pairs]; some functions take tokens before heads."""
 
     module: Any
     apply: Any
+    tokens_first: bool
 
     def __call__(self, q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor) -> Any:
         rows = positions if positions.ndim == 2 else positions[None].expand(q.shape[0], -1)
-        turned = self.apply(q.transpose(1, 2), k.transpose(1, 2), self.module(q, rows))
+        numbers = self.module(q, rows)
+        if not self.tokens_first:
+            return self.apply(q, k, numbers)
+        turned = self.apply(q.transpose(1, 2), k.transpose(1, 2), numbers)
         return turned[0].transpose(1, 2), turned[1].transpose(1, 2)
 
 

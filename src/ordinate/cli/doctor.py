@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.doctor.finding import Diagnosis
+    from ordinate.doctor.looked import Looked
 
 EPILOG = """\
 exit status: 0 nothing found, or notes alone; 1 an error or a warning; 2 something could not be looked at
@@ -22,6 +23,7 @@ examples:
   ordinate doctor checkpoint/ merged/          two checkpoints: also compared with each other
   ordinate doctor model.gguf --json
   ordinate doctor mypackage.rope:RotaryEmbedding
+  ordinate doctor config.json --report page.html
   ordinate doctor --explain ORD104
 
 [tool.ordinate] in pyproject.toml holds select, ignore and exclude.
@@ -50,6 +52,7 @@ def add_parser(commands: Any) -> None:
         "--select", metavar="CODE", action="append", default=[], help="only codes that begin so; commas, or repeated"
     )
     parser.add_argument("--ignore", metavar="CODE", action="append", default=[], help="no codes that begin so; commas, or repeated")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a page with figures, too; needs ordinate[plots]")
     parser.add_argument("--explain", metavar="CODE", help="print a code's page")
     parser.add_argument("--probe", action="store_true", help="run the models on a short text and measure; needs transformers")
     parser.set_defaults(run=run)
@@ -86,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
     found = choice.kept(found)
     _print(found, [one.target for one in looked], options)
     status = exit_status(found)
+    if options.report is not None:
+        status = max(status, _report(found, looked, options.report))
     return max(status, _probe(targets)) if options.probe else status
 
 
@@ -104,6 +109,18 @@ def _print(found: list[Diagnosis], targets: list[str], options: argparse.Namespa
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = min(max(shutil.get_terminal_size((120, 24)).columns, 40), 132)
     print("\n".join(lines_of(found, targets, colour=colour, quiet=options.quiet, width=width)))
+
+
+def _report(found: list[Diagnosis], looked: list[Looked], path: Path) -> int:
+    """Write the page; where that fails the findings are out already."""
+    from ordinate.doctor.reporting import page
+
+    try:
+        path.write_text(page(found, looked), encoding="utf-8")
+    except (OSError, ImportError) as fault:
+        return _refused(f"--report: could not write {path} ({fault})")
+    print(f"written: {path}", file=sys.stderr)
+    return 0
 
 
 def _explain(code: str) -> int:

@@ -18,22 +18,24 @@ DRAWN = {
     "t5": ("bias", "scores"),
     "deberta": ("bias",),
     "alibi": ("bias", "scores"),
-    "rope": ("scores", "precision"),
+    "rope": ("scores", "wavelengths", "precision"),
 }
 # Eight heads of 64; three for T5, whose steps would hide each other.
-HEAD_DIM, MAX_LENGTH = 64, 512
+HEAD_DIM, MAX_LENGTH, TRAINED = 64, 512, 4096
 N_HEADS = {"t5": 3}
-FIGURES = ("heatmap", "waves", "bias", "scores", "precision")
+FIGURES = ("heatmap", "waves", "bias", "scores", "wavelengths", "precision")
 # Sixteen dimensions, as the first course note draws them.
 WAVES_WIDTH = 16
 # Precision is drawn at some of them, on a logarithmic axis.
 MOST_POSITIONS, MOST_FOR_PRECISION = 2048, 2**24
+ON_A_LOGARITHM = ("precision", "wavelengths")
 EPILOG = """\
 examples:
   ordinate plot sinusoidal --out heatmap.png                   50 positions, 100 of 512 dimensions
   ordinate plot sinusoidal --figure waves --out waves.svg      four of sixteen dimensions, fast to slow
   ordinate plot alibi --out bias.svg --language ru             bias against distance, one line a head
   ordinate plot rope --out scores.png --positions 512          how a score falls with the distance
+  ordinate plot rope --figure wavelengths --out waves.png --positions 8192    which pairs never turn in 8192 tokens
   ordinate plot rope --figure precision --out precision.png    how wrong rounded angles get, up to position 2^20
 """
 
@@ -56,7 +58,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--figure", choices=FIGURES, default=None, help="which figure (default: the one that suits the scheme)")
     parser.add_argument("--language", choices=("en", "ru"), default="en", help="of the labels (default: en)")
     parser.add_argument(
-        "--positions", type=_positions, default=None, metavar="N", help="the first N positions (scores: distances below N)"
+        "--positions",
+        type=_positions,
+        default=None,
+        metavar="N",
+        help="the first N positions (scores: distances below N; wavelengths: trained length)",
     )
     parser.add_argument(
         "--dimensions",
@@ -117,7 +123,7 @@ def _prepare(options: argparse.Namespace) -> str:
     if not options.out.parent.is_dir():
         raise ValueError(f"--out: needed a folder that exists, got {options.out.parent}; make it first")
     figure: str = options.figure or fitting[0]
-    if options.positions is not None and figure != "precision" and options.positions > MOST_POSITIONS:
+    if options.positions is not None and figure not in ON_A_LOGARITHM and options.positions > MOST_POSITIONS:
         raise ValueError(f"--positions: needed at most {MOST_POSITIONS} for {figure}, got {options.positions}")
     return figure
 
@@ -136,7 +142,9 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
         parts = build(options.name, d_model=d_model, n_heads=n_heads, max_length=MAX_LENGTH, causal=False)
     scheme: Any = parts.input_scheme or parts.attention_scheme
     asked: dict[str, Any] = {"language": options.language}
-    if options.positions is not None and figure == "scores":
+    if figure == "wavelengths":
+        asked["trained"] = options.positions or TRAINED
+    elif options.positions is not None and figure == "scores":
         asked["distances"] = options.positions - 1
     elif options.positions is not None:
         asked["positions"] = options.positions
@@ -148,6 +156,7 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
         "bias": plots.bias,
         "scores": plots.scores_by_distance,
         "precision": plots.precision,
+        "wavelengths": plots.wavelengths,
     }
     drawn: Figure = draws[figure](scheme, **asked)
     if next(scheme.parameters(), None) is not None and not (options.name == "shaw" and figure == "bias"):

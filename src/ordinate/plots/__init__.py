@@ -11,5 +11,6 @@ from ordinate.plots.precision import precision as precision
 from ordinate.plots.score_curves import scores_by_distance as scores_by_distance
 from ordinate.plots.table_image import heatmap as heatmap
 from ordinate.plots.wave_lines import waves as waves
+from ordinate.plots.wavelengths import wavelengths as wavelengths
 
-__all__ = ["bias", "heatmap", "precision", "save", "scores_by_distance", "waves"]
+__all__ = ["bias", "heatmap", "precision", "save", "scores_by_distance", "wavelengths", "waves"]
