@@ -116,7 +116,10 @@ def test_an_option_without_effect_is_told(saved: list[Any], capsys: pytest.Captu
     [
         (["rop", "--out", "a.png"], "unknown scheme 'rop'; did you mean 'rope'?"),
         (["nope", "--out", "a.png"], "nope: needed a scheme that adds positions, so that there is something to draw; sinusoidal, "),
-        (["rope", "--out", "a.png", "--figure", "waves"], "--figure: needed one that fits rope (scores, wavelengths, precision), got waves"),
+        (
+            ["rope", "--out", "a.png", "--figure", "waves"],
+            "--figure: needed one that fits rope (scores, wavelengths, precision), got waves",
+        ),
         (
             ["sinusoidal", "--out", "a.png", "--figure", "bias"],
             "one that fits sinusoidal (heatmap, waves, scores, precision), got bias",

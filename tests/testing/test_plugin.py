@@ -11,6 +11,22 @@ import pytest
 
 from testing.rotary import ten_mistakes
 
+MODEL = """
+from torch import nn
+
+
+class TinyModel(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.table, self.out = nn.Embedding(8, width), nn.Linear(width, 8)
+
+    def forward(self, ids):
+        return self.out(self.table(ids))
+
+
+made = TinyModel(4)
+"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -67,3 +83,15 @@ def test_the_fixture(project: Path) -> None:
     done = run(project, "test_mine.py")
     assert done.stdout.count("FAILED") == 1, done.stdout
     assert "FAILED test_mine.py::test_mine[mypkg.rope:Sign-formula]" in done.stdout
+
+
+def test_a_model_by_its_class(project: Path) -> None:
+    (project / "mypkg" / "small.py").write_text(MODEL)
+    done = run(project, "--ordinate", "mypkg.small:TinyModel width=16 compiled=false")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    wrong = run(project, "--ordinate", "mypkg.small:TinyModel compiled=false")
+    assert wrong.returncode == 4
+    assert "could not be made" in wrong.stderr
+    named = run(project, "--ordinate", "mypkg.small:made vocabulary=8 depth=2 kind=model")
+    assert "needed a class for the settings depth" in named.stderr

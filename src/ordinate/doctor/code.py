@@ -22,8 +22,8 @@ def diagnose_object(spec: str) -> list[Diagnosis]:
         What is broken; nothing if all holds.
 
     Example:
-        >>> diagnose_object("nowhere.at_all:Rope")[0].message
-        'nowhere.at_all:Rope: could not import nowhere.at_all (No module named 'nowhere')'
+        >>> print(diagnose_object("nowhere.at_all:Rope")[0].message)
+        nowhere.at_all:Rope: could not import nowhere.at_all (No module named 'nowhere')
     """
     from ordinate.testing.targets import checked
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ordinate.testing.models.checking import check_model as check_model
     from ordinate.testing.oracles import oracle as oracle
     from ordinate.testing.rotary.adapters import both_by_offset as both_by_offset
+    from ordinate.testing.rotary.adapters import by_length as by_length
     from ordinate.testing.rotary.adapters import by_offset as by_offset
     from ordinate.testing.rotary.adapters import by_tensor as by_tensor
     from ordinate.testing.rotary.adapters import cos_sin as cos_sin
@@ -58,6 +59,7 @@ _HOMES = {
     "assert_model": "models.checking",
     "assert_rotary": "rotary.check",
     "both_by_offset": "rotary.adapters",
+    "by_length": "rotary.adapters",
     "by_offset": "rotary.adapters",
     "by_tensor": "rotary.adapters",
     "check_bias": "biases.check",
@@ -99,6 +101,7 @@ __all__ = [
     "assert_model",
     "assert_rotary",
     "both_by_offset",
+    "by_length",
     "by_offset",
     "by_tensor",
     "check_bias",

@@ -52,6 +52,8 @@ def checked(spec: str) -> Report:
         raise ValueError(f"kind: needed one of {', '.join(CHECKS)}, got {kind!r}")
     home, name = CHECKS[kind]
     check = getattr(importlib.import_module(f"ordinate.testing.{home}"), name)
+    if kind == "model":
+        return _of_model(check, target, words[0], settings)
     return check(target, name=words[0], **_accepted(check, settings))  # type: ignore[no-any-return]
 
 
@@ -78,6 +80,24 @@ def kind_of(target: Any, name: str) -> str:
             if re.search(words, text, re.IGNORECASE):
                 return kind
     raise ValueError(f"{name}: its name does not say what it is; add kind=rotary, kind=bias, kind=input or kind=model")
+
+
+def _of_model(check: Any, target: Any, name: str, settings: dict[str, Any]) -> Report:
+    """A model, or a class, whose arguments are the settings that the check does not know."""
+    from ordinate.testing.findings import Report
+
+    known = inspect.signature(check).parameters
+    asked = {key: value for key, value in settings.items() if key in known}
+    own = {key: value for key, value in settings.items() if key not in known}
+    if not isinstance(target, type):
+        if own:
+            raise ValueError(f"{name}: needed a class for the settings {', '.join(own)}, got an object that is made already")
+        return Report(name, check(target, **asked).findings)
+    try:
+        model = target(**own)
+    except TypeError as fault:
+        raise ValueError(f"{name}: could not be made ({fault}); give its arguments as settings, key=value") from None
+    return Report(name, check(model, make=lambda: target(**own), **asked).findings)
 
 
 def _imported(spec: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planted import planted
+from planted_source import planted
 
 STATE = (
     planted(

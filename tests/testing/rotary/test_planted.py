@@ -68,3 +68,42 @@ def test_transformers_llama() -> None:
     module = LlamaRotaryEmbedding(LlamaConfig(head_dim=16))
     for fn in (of_transformers(module, apply_rotary_pos_emb), module):
         assert check_rotary(fn, layout="half").kinds == ("low-precision-phase", "derived-buffer-uninit")
+
+
+class OldStyle(torch.nn.Module):
+    """Tables for a length, as transformers made them before; pairs of halves."""
+
+    def __init__(self, dim: int, base: float = 10000.0, wrong: bool = False) -> None:
+        super().__init__()
+        self.dim, self.base, self.wrong = dim, base, wrong
+
+    def forward(self, x: torch.Tensor, seq_len: int) -> tuple[torch.Tensor, torch.Tensor]:
+        angles = torch.arange(seq_len)[:, None] * self.base ** (-torch.arange(0, self.dim, 2).float() / self.dim)
+        angles = torch.cat((angles, angles), -1)
+        return angles.cos().to(x.dtype), (-angles if self.wrong else angles).sin().to(x.dtype)
+
+    @staticmethod
+    def apply_rotary_pos_emb(q: Any, k: Any, cos: Any, sin: Any, position_ids: Any) -> Any:
+        cos, sin = cos[position_ids][:, None], sin[position_ids][:, None]
+        return tuple(x * cos + torch.cat((-x.chunk(2, -1)[1], x.chunk(2, -1)[0]), -1) * sin for x in (q, k))
+
+
+def test_tables_by_length() -> None:
+    report = check_rotary(OldStyle)
+    assert set(report.kinds) <= {"low-precision-phase"}, str(report)  # cos and sin are rounded to x's dtype, which bfloat16 shows
+    assert "the angle has the wrong sign" in [each.said for each in check_rotary(OldStyle, settings={"wrong": True}).broken]
+
+
+def test_a_function_that_takes_a_base() -> None:
+    def rope(x: torch.Tensor, positions: torch.Tensor, theta: float = 10000.0, used: bool = True) -> torch.Tensor:
+        angles = positions[..., None] * (theta if used else 10000.0) ** (-torch.arange(0, 16, 2) / 16)
+        angles = angles if positions.ndim == 1 else angles[:, None]
+        a, b = x.chunk(2, -1)
+        return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), -1).to(x.dtype)
+
+    assert check_rotary(rope).broken == ()
+
+    def ignoring(x: torch.Tensor, positions: torch.Tensor, theta: float = 10000.0) -> torch.Tensor:
+        return rope(x, positions, theta, used=False)
+
+    assert check_rotary(ignoring).kinds == ("config-key-dropped",)

@@ -69,8 +69,8 @@ def check_learned(
 def _after_an_update(function: InputFunction, table: Any) -> Finding:
     """Whether a training step reaches what is given: the table changes by 1, and changes back."""
     name = "after an update of the weights"
-    if not isinstance(table, torch.Tensor):
-        return not_asked(name, "no table of weights was found or given")
+    if not isinstance(table, torch.nn.Parameter):
+        return not_asked(name, "no Parameter was found or given as the table")
     before = function.ask((0, 1))
     with torch.no_grad():
         kept = table.detach().clone()

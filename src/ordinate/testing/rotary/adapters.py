@@ -155,6 +155,39 @@ class of_transformers:  # noqa: N801
 
 
 @dataclass(frozen=True)
+class by_length:  # noqa: N801
+    """Adapt a module that makes cos and sin for a length, and its ``apply_rotary_pos_emb``, as transformers had them before.
+
+    Args:
+        module: (x, seq_len) -> (cos, sin) of [seq_len, rotary_dim], or with dims of 1 before.
+        apply: (q, k, cos, sin, position_ids) -> (q, k), or (q, k, cos, sin) -> (q, k).
+
+    Example:
+        >>> def tables(x, seq_len):
+        ...     return torch.arange(seq_len)[:, None].cos(), torch.arange(seq_len)[:, None].sin()
+        >>> turn = by_length(tables, lambda q, k, cos, sin: (q * cos, k * cos))
+        >>> turn(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 1, 1), torch.tensor([0]))[0].item()
+        1.0
+    """
+
+    module: Callable[..., Both]
+    apply: Callable[..., Any]
+
+    def __call__(self, q: Tensor, k: Tensor, positions: Tensor) -> Both:
+        """Turn queries and keys."""
+        if positions.is_floating_point() or positions.min() < 0:
+            raise CannotAskError("the module makes cos and sin for a length: positions are whole numbers from 0 on")
+        cos, sin = self.module(q, int(positions.max()) + 1)
+        if "position_ids" in inspect.signature(self.apply).parameters:
+            rows = positions if positions.ndim == 2 else positions[None].expand(q.shape[0], -1)
+            turned: Both = self.apply(q, k, cos, sin, rows)
+            return turned
+        cos, sin = (each.reshape(each.shape[-2:])[positions] for each in (cos, sin))
+        rows_apart = (cos, sin) if positions.ndim == 1 else (cos[:, None], sin[:, None])
+        return _applied(self.apply, q, k, *rows_apart)
+
+
+@dataclass(frozen=True)
 class sequence_first:  # noqa: N801
     """Adapt a function for [B, T, H, D].
 
@@ -232,6 +265,9 @@ def compiled(turn: Any, **options: Any) -> Any:
     if isinstance(turn, (by_offset, both_by_offset, counting_from_zero)):
         inner: Any = torch.compile(turn.fn, **options)
         return dataclasses.replace(turn, fn=inner)
+    if isinstance(turn, by_length):
+        module: Any = torch.compile(turn.module, **options)
+        return dataclasses.replace(turn, module=module)
     return torch.compile(turn, **options)
 
 

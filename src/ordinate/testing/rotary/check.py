@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ from ordinate.testing.findings import Finding, Report, broken, not_asked
 from ordinate.testing.rotary.adapters import sequence_first
 from ordinate.testing.rotary.fitting import adapted, parameters_of
 from ordinate.testing.rotary.forms import Form, Layout
-from ordinate.testing.rotary.making import Maker, declared_base, declared_layout, maker_of
+from ordinate.testing.rotary.making import BASES, Maker, declared_base, declared_layout, maker_of
 from ordinate.testing.rotary.mistakes import Match
 from ordinate.testing.rotary.of_form import far_findings, form_findings, keys_findings, matched
 from ordinate.testing.rotary.of_paths import autocast_findings, compile_findings, dtype_findings, gradient_findings, shape_findings
@@ -171,6 +173,7 @@ def subject_of(
     else:
         of_base = base or declared_base(fn)
         turn = sequence_first(fn) if tokens_first else _as_given(fn, width)
+        make = _making_of(fn) if inspect.isfunction(fn) and not tokens_first else None
     form = Form(
         head_dim=width,
         rotary_dim=rotary_dim or width,
@@ -203,6 +206,20 @@ def _making(maker: Maker, rotary_dim: int | None) -> Callable[..., Turn]:
             raise CannotAskError("the class takes no base")
         turned = None if rotary_dim is None else min(rotary_dim, head_dim)
         return adapted(maker(head_dim=head_dim, base=base, rotary_dim=turned), head_dim)
+
+    return make
+
+
+def _making_of(fn: Callable[..., Any]) -> Callable[..., Turn] | None:
+    """The same function with another base, if it takes one."""
+    name = next((each for each in BASES if each in parameters_of(fn)), None)
+    if name is None:
+        return None
+
+    def make(*, head_dim: int, base: float | None) -> Turn:
+        if base is None:
+            raise CannotAskError("a function's width is that of its input")
+        return adapted(functools.partial(fn, **{name: base}), head_dim)
 
     return make
 

@@ -25,6 +25,7 @@ OFFSETS = (
     "position_offset",
     "past_len",
 )
+LENGTHS = ("seq_len", "length", "seq_length", "sequence_length")
 KEYS = ("k", "key", "keys", "xk", "key_states", "query_key")
 APPLIED = ("apply_rotary_pos_emb", "apply_rotary_emb", "apply_rotary", "apply_rope", "rotate")
 
@@ -114,6 +115,8 @@ def _without_names(target: Any, names: Sequence[str], two: bool) -> list[tuple[T
     """Shapes of functions whose arguments are no usual words for positions."""
     apply = _apply_beside(target)
     found: list[tuple[Turn, str]] = []
+    if len(names) > 1 and names[1] in LENGTHS and apply is not None:
+        return [(adapters.by_length(target, apply), f"({names[0]}, {names[1]}) -> (cos, sin)")]
     if names and names[0] in POSITIONS:
         return found if apply is None else [(adapters.cos_sin(target, apply), f"({names[0]}) -> (cos, sin)")]
     if len(names) > 2 and two:

@@ -136,7 +136,7 @@ def width_findings(subject: Subject, match: Match | None) -> list[Finding]:
         try:
             got = called(subject.make(head_dim=width, base=None), x[width], x[width].clone(), torch.arange(2))[0]
         except CannotAskError:
-            return False
+            raise
         except Exception as fault:  # other people's code may raise anything
             said[width] = str(fault) if isinstance(fault, RaisedError) else f"{type(fault).__name__}: {fault}"
             return True
@@ -146,7 +146,10 @@ def width_findings(subject: Subject, match: Match | None) -> list[Finding]:
         return not gap < 1e-3 and right and subject.form.magnitude == 1.0
 
     said: dict[int, str] = {}
-    width = smallest(x, fails)
+    try:
+        width = smallest(x, fails)
+    except CannotAskError as reason:
+        return [not_asked(name, str(reason))]
     if width is None:
         return [holds(name, "2, 4 and 6")]
     text = f"a width of {width} does not work"

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from planted import Planted
 from planted_angles import ANGLES
 from planted_counting import COUNTING
 from planted_settings import SETTINGS
+from planted_source import Planted
 from planted_state import STATE
 
 from ordinate.doctor.finding import Diagnosis
