@@ -48,7 +48,7 @@ def loud(path: Path) -> set[str]:
 def folder_of(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        pytest.skip(f"{package} is not installed")
+        pytest.skip(f"{package} is not installed; make bench installs it")
     return Path(spec.origin).parent
 
 
@@ -81,6 +81,7 @@ def test_the_flags_of_this_release() -> None:
         assert found == {code for model, code in DEFENDED if model == name}, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_libraries(name: str) -> None:
     package, _, rest = name.partition("/")
