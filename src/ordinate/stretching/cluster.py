@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from ordinate.checkpoints.located import Checkpoint
 from ordinate.stretching.settings import Cell, Settings, Text
 from ordinate.stretching.stretch import Run
-from ordinate.stretching.subject import Checkpoint
 from ordinate.stretching.work import Worker
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordinate.checkpoints.located import Checkpoint
+from ordinate.checkpoints.located import located as at_place
 from ordinate.checkpoints.reading import read
 from ordinate.checkpoints.scheme_plans import AlibiPlan, LearnedPlan, RopePlan, T5Plan
 
@@ -22,24 +24,6 @@ LENGTHS = ("max_position_embeddings", "n_positions")  # the latter in the files 
 WEIGHTS, END = (".safetensors", ".bin", ".gguf"), 2**20
 Kind = Literal["rotary", "fixed", "continued", "table", "encoder table"]
 Dtype = Literal["float32", "bfloat16", "float16"]
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """Where a model lies: a folder or a name on a hub, and the GGUF file in it, if it is one.
-
-    Attributes:
-        name: what the user calls it.
-        folder: what transformers loads from.
-        gguf_file: name of the file in the folder.
-    """
-
-    name: str
-    folder: str
-    gguf_file: str | None = None
-
-    def _where(self) -> dict[str, str]:
-        return {} if self.gguf_file is None else {"gguf_file": self.gguf_file}
 
 
 @dataclass(frozen=True)
@@ -115,21 +99,7 @@ def located(target: str | None) -> Checkpoint:
     """
     if target is None:
         return _default()
-    path = Path(target)
-    if path.is_dir():
-        if (path / "config.json").is_file():
-            return Checkpoint(target, str(path))
-        files = sorted(path.glob("*.gguf"))
-        if len(files) == 1:
-            return Checkpoint(target, str(path), files[0].name)
-        raise ValueError(f"MODEL: needed a folder with config.json or with one GGUF file, got {target} with {len(files)} of these")
-    if path.suffix == ".gguf":
-        if path.is_file():
-            return Checkpoint(target, str(path.parent), path.name)
-        raise ValueError(f"MODEL: needed a GGUF file, got {target}, which is not there")
-    if path.exists() or target.count("/") > 1 or target.startswith((".", "/", "~")):
-        raise ValueError(f"MODEL: needed a folder, a .gguf file or a name on a hub, got {target}")
-    return Checkpoint(target, target)
+    return at_place(target, called="MODEL")
 
 
 def read_subject(checkpoint: Checkpoint, trained: int | None = None) -> Subject:
@@ -148,7 +118,7 @@ def read_subject(checkpoint: Checkpoint, trained: int | None = None) -> Subject:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, **checkpoint._where())
+        config = AutoConfig.from_pretrained(checkpoint.folder, **checkpoint.further)
     except (OSError, ValueError, KeyError) as fault:
         raise ValueError(f"MODEL: could not read {checkpoint.name}: {_first_line(fault)}") from None
     with warnings.catch_warnings():
@@ -189,7 +159,7 @@ def loaded(subject: Subject, dtype: Dtype, device_map: str | None) -> Any:
     names = {"encoder table": "AutoModel", "continued": "AutoModelForSeq2SeqLM"}
     maker = getattr(transformers, names.get(subject.kind, "AutoModelForCausalLM"))
     placed = {} if device_map is None else {"device_map": device_map}
-    where = subject.checkpoint._where()
+    where = subject.checkpoint.further
     try:
         model: Any = maker.from_pretrained(subject.checkpoint.folder, dtype=getattr(torch, dtype), **where, **placed)
     except (OSError, ValueError, ImportError, KeyError) as fault:
@@ -214,7 +184,7 @@ def tokenizer_of(subject: Subject) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(subject.checkpoint.folder, **subject.checkpoint._where())
+        return AutoTokenizer.from_pretrained(subject.checkpoint.folder, **subject.checkpoint.further)
     except (OSError, ValueError, ImportError, KeyError) as fault:
         raise ValueError(f"MODEL: could not load the tokenizer of {subject.checkpoint.name}: {_first_line(fault)}") from None
 

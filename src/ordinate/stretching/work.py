@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ordinate.checkpoints.located import Checkpoint
 from ordinate.stretching.drift import drifted, passages, pooled
 from ordinate.stretching.journal import ENDED
 from ordinate.stretching.needle import depths_found
@@ -18,7 +19,7 @@ from ordinate.stretching.rules import NATIVE
 from ordinate.stretching.running import under
 from ordinate.stretching.settings import DRIFT, NEEDLE, PPL, SHIFT, Cell, Settings, Text
 from ordinate.stretching.shifting import shifted
-from ordinate.stretching.subject import Checkpoint, loaded, read_subject, tokenizer_of
+from ordinate.stretching.subject import loaded, read_subject, tokenizer_of
 
 FAILED = "failed"
 

@@ -11,7 +11,7 @@ import torch
 import tiny_models
 from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.doctor.probe import report as reports
-from ordinate.doctor.probe.loading import load, place_of
+from ordinate.doctor.probe.loading import load
 from ordinate.doctor.probe.measuring import Change, probe
 from ordinate.doctor.probe.recording import recorded, turning_of
 from ordinate.doctor.probe.scores import (
@@ -209,8 +209,8 @@ def test_a_folder_is_loaded_and_told(tmp_path):
 
 def test_what_is_not_there_is_said(tmp_path):
     for target in (str(tmp_path), str(tmp_path / "none.gguf"), "a/b/c", "./nothing"):
-        with pytest.raises(ValueError, match="--probe: needed a folder"):
-            place_of(target)
+        with pytest.raises(ValueError, match="--probe: needed a"):
+            load(target)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ValueError, match="--probe: could not load"):
         load(str(tmp_path))
