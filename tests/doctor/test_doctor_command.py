@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import types
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,11 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert "needed one of ORD101" in capsys.readouterr().err
 
 
+@dataclass
+class Measured:
+    value: str
+
+
 def test_code_and_probes_are_called_only_if_asked(
     clean: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +154,8 @@ def test_code_and_probes_are_called_only_if_asked(
     code.diagnose_object = lambda spec: asked.append(spec) or [diagnosis("ORD401", "drifts")]  # type: ignore[attr-defined]
     code.diagnose_source = lambda path: asked.append(path) or [diagnosis("ORD201", "cast", where="12")]  # type: ignore[attr-defined]
     report = types.ModuleType("ordinate.doctor.probe.report")
-    report.probe_lines = lambda target: [f"measured {target}"]  # type: ignore[attr-defined]
+    report.probed = lambda target: Measured(target)  # type: ignore[attr-defined]
+    report.lines_of = lambda result, _: [f"measured {result.value}"]  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ordinate.doctor.code", code)
     monkeypatch.setitem(sys.modules, "ordinate.doctor.probe.report", report)
     assert main(["doctor", "package.module:Object", "file.py", "--sarif"]) == 1
@@ -160,6 +167,9 @@ def test_code_and_probes_are_called_only_if_asked(
     assert "measured" not in capsys.readouterr().out
     assert main(["doctor", clean, "--probe"]) == 0
     assert f"measured {clean}" in capsys.readouterr().out
+    assert main(["doctor", clean, "--probe", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["probes"] == [{"target": clean, "value": clean}]
+    assert main(["doctor", clean, "--probe", "--sarif"]) == 2
 
 
 # The catalogue and its pages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import dataclasses
 import json
 import os
 import shutil
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordinate.doctor.finding import Diagnosis
     from ordinate.doctor.looked import Looked
+    from ordinate.doctor.probe.measuring import ProbeResult
 
 EPILOG = """\
 exit status: 0 nothing found, or notes alone; 1 an error or a warning; 2 something could not be looked at
@@ -73,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         return _refused("needed a TARGET, or --explain CODE")
     if options.json and options.sarif:
         return _refused("needed --json or --sarif, got both")
+    if options.probe and options.sarif:
+        return _refused("--probe: needed --json or neither, got --sarif, which has no place for what is measured")
     from ordinate.doctor.choosing import chosen
     from ordinate.doctor.finding import exit_status
     from ordinate.doctor.targets import compared, look
@@ -87,28 +90,32 @@ def run(options: argparse.Namespace) -> int:
     if len(looked) == 2 and not options.apart:
         found += compared(*looked)
     found = choice.kept(found)
-    _print(found, [one.target for one in looked], options)
-    status = exit_status(found)
-    if options.report is not None:
-        status = max(status, _report(found, looked, options.report))
-    return max(status, _probe(targets)) if options.probe else status
+    probes, lacking = _probed(targets) if options.probe else ([], 0)
+    _print(found, [one.target for one in looked], probes, options)
+    status = max(exit_status(found), lacking)
+    return status if options.report is None else max(status, _report(found, looked, options.report))
 
 
 def _codes(given: list[str]) -> list[str]:
     return [code.strip().upper() for each in given for code in each.split(",")]
 
 
-def _print(found: list[Diagnosis], targets: list[str], options: argparse.Namespace) -> None:
+def _print(found: list[Diagnosis], targets: list[str], probes: list[tuple[str, ProbeResult]], options: argparse.Namespace) -> None:
     if options.json or options.sarif:
         from ordinate.doctor.exchange import as_sarif, as_values
 
-        print(json.dumps(as_sarif(found) if options.sarif else as_values(found, targets), indent=1))
+        measured = {"probes": [{"target": name, **dataclasses.asdict(result)} for name, result in probes]} if probes else {}
+        print(json.dumps(as_sarif(found) if options.sarif else {**as_values(found, targets), **measured}, indent=1))
         return
     from ordinate.doctor.showing import lines_of
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     width = min(max(shutil.get_terminal_size((120, 24)).columns, 40), 132)
     print("\n".join(lines_of(found, targets, colour=colour, quiet=options.quiet, width=width)))
+    for target, result in probes:
+        from ordinate.doctor.probe.report import lines_of as probe_lines_of
+
+        print("\n".join(probe_lines_of(result, target)))
 
 
 def _report(found: list[Diagnosis], looked: list[Looked], path: Path) -> int:
@@ -134,18 +141,19 @@ def _explain(code: str) -> int:
     return 0
 
 
-def _probe(targets: list[str]) -> int:
+def _probed(targets: list[str]) -> tuple[list[tuple[str, ProbeResult]], int]:
     """Run the models; whatever is missing for that is said in a line."""
-    try:
-        probe_lines = importlib.import_module("ordinate.doctor.probe.report").probe_lines
-    except ModuleNotFoundError as error:
-        return _refused(f"--probe: needed {error.name}, which is not installed")
-    try:
-        for target in targets:
-            print("\n".join(probe_lines(target)))
-    except (ValueError, OSError, ImportError) as fault:
-        return _refused(f"--probe: {' '.join(str(fault).split())}")
-    return 0
+    from ordinate.doctor.probe.report import probed
+
+    found = []
+    for target in targets:
+        try:
+            found.append((target, probed(target)))
+        except ModuleNotFoundError as error:
+            return found, _refused(f"--probe: needed {error.name}, which is not installed")
+        except (ValueError, OSError, ImportError) as fault:
+            return found, _refused(f"{' '.join(str(fault).split())}")
+    return found, 0
 
 
 def _refused(why: str) -> int:

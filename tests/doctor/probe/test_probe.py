@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -198,11 +199,12 @@ def test_wrong_arguments_are_refused(ids, settings, words):
 
 def test_a_folder_is_loaded_and_told(tmp_path):
     tiny_models.llama().save_pretrained(tmp_path)
-    lines = reports.probe_lines(str(tmp_path))
+    result = reports.probed(str(tmp_path))
+    lines = reports.lines_of(result, "mine")
     assert "LlamaForCausalLM, 96 tokens, declared length 256" in lines[0]
     assert [line.split()[0] for line in lines[-2:]] == ["0", "1"]
     assert max(map(len, lines[1:])) < 90
-    numbers = json.loads(json.dumps(reports.probe_json(str(tmp_path))))
+    numbers = json.loads(json.dumps(dataclasses.asdict(result)))
     assert numbers["layers"][1]["index"] == 1
     assert numbers["cached"]["largest"] < 1e-3
 

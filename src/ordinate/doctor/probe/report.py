@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ordinate.doctor.probe.measuring import Change, ProbeResult
@@ -43,36 +42,6 @@ def probed(target: str) -> ProbeResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a text beyond a tokenizer's length, and the like: nothing that is measured
         return probe(model, ids)
-
-
-def probe_lines(target: str) -> list[str]:
-    """Load a model, probe it, and say what was found.
-
-    Args:
-        target: a folder, a GGUF file or a name on a hub.
-
-    Returns:
-        Lines of a small table.
-
-    Raises:
-        ValueError: if it cannot be loaded.
-    """
-    return lines_of(probed(target), target)
-
-
-def probe_json(target: str) -> dict[str, Any]:
-    """The same as plain numbers.
-
-    Args:
-        target: a folder, a GGUF file or a name on a hub.
-
-    Returns:
-        What json.dumps takes.
-
-    Raises:
-        ValueError: if it cannot be loaded.
-    """
-    return {"target": target, **dataclasses.asdict(probed(target))}
 
 
 def lines_of(result: ProbeResult, target: str) -> list[str]:
