@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ordinate import positions as positions
     from ordinate import reference as reference
     from ordinate import scaling as scaling
+    from ordinate import testing as testing
     from ordinate.attaching import attach as attach
     from ordinate.attaching import detach as detach
     from ordinate.attention import attend as attend
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("checkpoints", "multimodal", "phases", "plots", "positions", "reference", "scaling")
+_MODULES = ("checkpoints", "multimodal", "phases", "plots", "positions", "reference", "scaling", "testing")
 _HOMES = {
     "ALiBi": "schemes.alibi",
     "AxialRope": "schemes.axial_rope",
@@ -119,6 +120,7 @@ __all__ = [
     "scaling",
     "schemes_table",
     "score_mod",
+    "testing",
     "theory",
 ]
 
