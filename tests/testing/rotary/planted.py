@@ -42,6 +42,15 @@ class HalfPositions(Right):
         return super().angles(positions.to(torch.float16))
 
 
+class AllInBfloat16(Right):
+    """Angles in bfloat16, and so cos and sin."""
+
+    def tables(self, positions: torch.Tensor) -> Both:
+        angles = self.angles(positions).bfloat16()
+        cos, sin = angles.cos().float(), angles.sin().float()
+        return (cos, sin) if positions.ndim == 1 else (cos[:, None], sin[:, None])
+
+
 class BuffersInTheModel(Right):
     """Frequencies as a buffer, which a cast of the model reaches."""
 
@@ -326,6 +335,7 @@ PLANTED: list[tuple[type, dict[str, Any], str, str]] = [
     (NoMinus, {}, "layout-mismatch", "the minus before the sine is missing"),
     (KeysStill, {}, "layout-mismatch", "keys do not turn"),
     (HalfPositions, {}, "low-precision-phase", "positions are rounded to float16"),
+    (AllInBfloat16, {}, "low-precision-phase", "angles, cos and sin are rounded to bfloat16"),
     (BuffersInTheModel, {}, "low-precision-phase", "a cast of the whole module reaches frequencies"),
     (Outer, {}, "low-precision-phase", "inside autocast(bfloat16) positions 65536 and 65537"),
     (TableRounded, {}, "low-precision-phase", "cos and sin are rounded to bfloat16"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -201,23 +202,19 @@ def _mean_gap(maps: Array, form: Form, rounding: PhaseRounding) -> float:
     return float(np.mean([np.abs(each - turning(form, position, rounding)).mean() for position, each in enumerate(maps)]))
 
 
+@functools.cache
 def roundings() -> dict[str, PhaseRounding]:
-    """Give the ways in which bits get lost before sine and cosine.
+    """Give the ways in which bits get lost before sine and cosine: every set of places, in either short type, few places first.
 
     Returns:
         By what is said of it.
     """
+    places = {"frequencies": "frequencies", "positions": "positions", "angles": "angles", "tables": "cos and sin"}
     found = {}
-    for digits, name in ((BFLOAT16, "bfloat16"), (FLOAT16, "float16")):
-
-        def cast(values: Array, digits: int = digits) -> Array:
-            return rounded(values, digits)
-
-        found[f"frequencies are rounded to {name}"] = PhaseRounding(frequencies=cast)
-        found[f"positions are rounded to {name}"] = PhaseRounding(positions=cast)
-        found[f"angles are rounded to {name}"] = PhaseRounding(angles=cast)
-        found[f"cos and sin are rounded to {name}"] = PhaseRounding(tables=cast)
-        found[f"positions and frequencies are rounded to {name}"] = PhaseRounding(frequencies=cast, positions=cast)
-        found[f"positions, frequencies and angles are rounded to {name}"] = PhaseRounding(cast, cast, cast)
-        found[f"positions, frequencies, angles, cos and sin are rounded to {name}"] = PhaseRounding(cast, cast, cast, cast)
+    for count in range(1, len(places) + 1):
+        for chosen in itertools.combinations(places, count):
+            for digits, name in ((BFLOAT16, "bfloat16"), (FLOAT16, "float16")):
+                cast = functools.partial(rounded, digits=digits)
+                said = ", ".join(places[each] for each in chosen)
+                found[f"{said} are rounded to {name}"] = PhaseRounding(**dict.fromkeys(chosen, cast))
     return found
