@@ -17,8 +17,9 @@ from ordinate import checkpoints
 from ordinate.checkpoints.scheme_plans import RopePlan
 from ordinate.testing import Report, check_rotary, of_transformers
 
-# The first is what a file has beside another one that serves settings which its default configuration does not have.
-APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb", "apply_rotary_emb")
+APPLIED = ("apply_rotary_pos_emb", "apply_rotary_emb")
+# Some files have this one, too, for settings and models of interleaved pairs.
+INTERLEAVED = "apply_rotary_pos_emb_interleave"
 
 
 @dataclass
@@ -40,14 +41,13 @@ def families() -> tuple[list[Family], dict[str, str]]:
     left: dict[str, str] = {}
     for name, modeling in _modules():
         for cls in _rotary_classes(modeling):
-            apply = next((vars(modeling)[each] for each in APPLIED if each in vars(modeling)), None)
             label = f"{name}.{cls.__name__}"
             try:
-                family = _family(cls, apply)
+                family = _family(cls, modeling)
             except Exception as fault:  # each has arguments of its own
                 left[label] = f"{type(fault).__name__}: {str(fault).splitlines()[0][:90] if str(fault) else ''}"
                 continue
-            code = _code(cls) + _code(apply)
+            code = _code(cls) + _code(family.apply)
             found.setdefault(code, family).types.append(label)
     return list(found.values()), left
 
@@ -139,7 +139,8 @@ def _rotary_classes(modeling: Any) -> list[type]:
     return [each for each in own if each.__name__.endswith("RotaryEmbedding")]
 
 
-def _family(cls: type, apply: Any) -> Family:
+def _family(cls: type, modeling: Any) -> Family:
+    apply = next((vars(modeling)[each] for each in APPLIED if each in vars(modeling)), None)
     if apply is None:
         raise ValueError("its file has no apply_rotary_pos_emb")
     if "tensor" in inspect.signature(apply).parameters:
@@ -158,6 +159,8 @@ def _family(cls: type, apply: Any) -> Family:
         raise ValueError("no layer of the default configuration turns pairs of one axis")
     stack, number = turning[0]
     layer, scheme = stack.layers[number], stack.build().layers[number]
+    if layer.scheme.layout == "interleaved":
+        apply = vars(modeling).get(INTERLEAVED, apply)
     return Family(module, apply, config, layer.scheme, layer.kind, scheme.at_length(config.max_position_embeddings))
 
 
