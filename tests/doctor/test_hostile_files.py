@@ -206,3 +206,35 @@ heavy = [name for name in ("torch", "transformers", "safetensors", "rich", "gguf
 assert heavy == [], heavy
 """
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_a_file_of_newlines_takes_no_time(tmp_path: Path) -> None:
+    folder = written(tmp_path, LLAMA)
+    (folder / "mergekit_config.yml").write_text("\n" * 65_000)
+    assert all(each.severity == "note" for each in look(str(folder)).findings)
+
+
+def test_what_is_broken_beside_a_configuration_is_named_and_hides_nothing(tmp_path: Path) -> None:
+    base = written(tmp_path / "base", LLAMA)
+    (base / "config.json").write_text("{")
+    folder = written(tmp_path / "own", {**LLAMA, "rope_teta": 1e6})
+    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
+    (folder / "gone.safetensors").symlink_to(tmp_path / "nowhere")
+    found = look(str(folder)).findings
+    assert {"ORD101", "ORD901"} <= {each.code for each in found}
+    said = [each.message for each in found if each.code == "ORD901"]
+    assert any(str(base) in each for each in said)
+    assert any("gone.safetensors" in each for each in said)
+    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "x" * 300}))
+    assert "ORD101" in {each.code for each in look(str(folder)).findings}
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1, 0, "x"])
+def test_a_size_that_is_none_is_named(tmp_path: Path, value: object) -> None:
+    found = look(str(written(tmp_path, {**LLAMA, "head_dim": value}))).findings
+    assert [each.where for each in found if each.severity == "error"] == ["head_dim"]
+
+
+def test_a_thousand_unknown_keys(tmp_path: Path) -> None:
+    found = look(str(written(tmp_path, {**LLAMA, **{f"rope_{n}": 1 for n in range(1000)}}))).findings
+    assert len(found) >= 1000

@@ -33,6 +33,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "mypkg").mkdir()
     (tmp_path / "mypkg" / "__init__.py").write_text("")
     shutil.copy(str(ten_mistakes.__file__), tmp_path / "mypkg" / "rope.py")
+    (tmp_path / "mypkg" / "broken.py").write_text("raise RuntimeError('no luck')")
+    (tmp_path / "mypkg" / "exits.py").write_text("import sys\nsys.exit(0)")
     (tmp_path / "test_other.py").write_text("def test_other():\n    assert False\n")
     return tmp_path
 
@@ -67,6 +69,10 @@ def test_with_paths_both_run(project: Path) -> None:
         ("mypkg.rope", "needed package.module:Object"),
         ("mypkg.rope:Right kind=song", "kind: needed one of rotary, bias, input, model"),
         ("mypkg.rope:Right head_dim=7", "needed even numbers"),
+        ("mypkg.broken:Rope", "importing mypkg.broken fails: RuntimeError: no luck"),
+        ("mypkg.exits:Rope", "importing mypkg.exits fails: SystemExit: 0"),
+        ("mypkg.rope:Right layout=foo", "layout: needed 'half' or 'interleaved', got 'foo'"),
+        ("mypkg.rope:Right name=x", "needed settings that a word can say, got name"),
         ("json:dumps", "its name does not say what it is"),
     ],
 )

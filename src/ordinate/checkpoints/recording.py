@@ -47,7 +47,8 @@ def check_leftovers(fields: Fields) -> None:
         if key == "rotary":  # GPT-J's published files say that it is on
             continue
         if key not in KNOWN:
-            meant = nearest(key, KNOWN) or "if it is not one, pass it in ignore="
+            several = len(fields.faults) >= MOST_FAULTS  # the search for a likely name takes its time
+            meant = (None if several else nearest(key, KNOWN)) or "if it is not one, pass it in ignore="
             fields.fault(key, f"looks like a key of positions and is unknown, got {short(value)}; {meant}", sort="unknown")
         elif key in TELLING and not harmless:
             fields.fault(key, f"cannot be honoured: {fields.model_type} reads no such key, got {short(value)}", sort="unread")

@@ -85,6 +85,9 @@ def run(options: argparse.Namespace) -> int:
     except (ValueError, OSError) as fault:
         return _refused(str(fault))
     targets = [target for target in options.targets if not choice.passes_over(target)]
+    if not targets:
+        print(f"{', '.join(options.targets)}: excluded, so nothing was looked at", file=sys.stderr)
+        return 0  # hooks pass files that a project leaves out
     looked = [look(target) for target in targets]
     found = [each for one in looked for each in one.findings]
     if len(looked) == 2 and not options.apart:

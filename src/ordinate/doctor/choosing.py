@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordinate.checkpoints.kinds import short
+from ordinate.checkpoints.kinds import printable, short
 from ordinate.doctor.catalogue import ENTRIES
 from ordinate.doctor.finding import CANNOT, Diagnosis
 
@@ -87,7 +87,7 @@ def chosen(start: Path, select: Sequence[str], ignore: Sequence[str]) -> Choice:
     Args:
         start: folder to look from, upwards.
         select: of the command line; replaces the table's if there is any.
-        ignore: of the command line; added to the table's.
+        ignore: of the command line; added to the table's, which count only where nothing is selected here.
 
     Returns:
         The choice.
@@ -98,9 +98,10 @@ def chosen(start: Path, select: Sequence[str], ignore: Sequence[str]) -> Choice:
     table, where = _table(start)
     unknown = set(table) - set(KEYS)
     if unknown:
-        raise ValueError(f"{where}: [tool.ordinate]: needed {', '.join(KEYS)}, got {', '.join(sorted(unknown))}")
+        raise ValueError(f"{where}: [tool.ordinate]: needed {', '.join(KEYS)}, got {printable(', '.join(sorted(unknown)))}")
     of_table = {key: _row(table.get(key, []), f"{where}: [tool.ordinate] {key}") for key in KEYS}
-    choice = Choice(tuple(select) or of_table["select"], (*of_table["ignore"], *ignore), of_table["exclude"])
+    of_table |= {key: tuple(code.strip().upper() for code in of_table[key]) for key in ("select", "ignore")}
+    choice = Choice(tuple(select) or of_table["select"], (*(() if select else of_table["ignore"]), *ignore), of_table["exclude"])
     for each in (*choice.select, *choice.ignore):
         if not each or not any(code.startswith(each) for code in ENTRIES):
             raise ValueError(f"needed the beginning of a code, as ORD1 or ORD104, got {short(each)}")

@@ -91,7 +91,10 @@ def of_fault(fault: Fault, *, rule: object = None) -> Diagnosis | None:
     """
     where = fault.key or fault.split(":")[0]
     last = where.split(".")[-1]
-    if last in SIZES and (fault.sort == "missing" or (fault.sort == "value" and last != "max_position_embeddings")):
+    of_others = fault.sort == "missing" or (
+        fault.sort == "value" and last != "max_position_embeddings" and ("multiple" in fault or "got nothing" in fault)
+    )
+    if last in SIZES and of_others:
         return None
     if last == "position_embeddings_type":  # Conformers have another type, which only the reader does not know
         return diagnosis("ORD902", _sentence(fault), where=where)

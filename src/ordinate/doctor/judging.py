@@ -59,6 +59,9 @@ def judged(examined: Examined, values: Mapping[str, Any], *, own_code: bool) -> 
 
 def _angles(found: Diagnosis, values: Mapping[str, Any]) -> str:
     base, head = values.get("rope_theta", 10000.0), values.get("head_dim")
+    whole, heads = values.get("hidden_size"), values.get("num_attention_heads")
+    if not isinstance(head, int) and isinstance(whole, int) and isinstance(heads, int) and heads > 0:
+        head = whole // heads
     width = head if isinstance(head, int) and 1 <= head <= WIDEST else 128
     return angles_of(f"{found.message}; {found.remedy}", base=float(base) if is_number(base) else None, width=width)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,8 @@ from ordinate.doctor.folder import Folder
 ADAPTER, MERGED = "adapter_config.json", "mergekit_config.yml"
 LARGEST = 2**16
 # A line that names a model, in the plain form that needs no YAML: "model: path", "- model: path", "base_model: path".
-NAMED = re.compile(r"^\s*(?:-\s+)?(?:base_)?model:\s*[\"']?([^\s\"'#{}\[\]]+)[\"']?\s*(?:#.*)?$", re.MULTILINE)
+NAMED = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:base_)?model:[ \t]*[\"']?([^\s\"'#{}\[\]]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
+MOST_PARENTS = 32
 
 
 def base_of(said: Mapping[str, Any], folder: Path) -> tuple[Path | None, Diagnosis | None]:
@@ -33,7 +35,7 @@ def base_of(said: Mapping[str, Any], folder: Path) -> tuple[Path | None, Diagnos
         return None, diagnosis(
             "ORD902", f"base_model_name_or_path: needed the base model's path, got {short(named)}", where=ADAPTER
         )
-    found = next((path for path in (folder / named, Path(named)) if (path / CONFIG).is_file()), None)
+    found = _with_config(folder, named)
     if found is None:
         message = f"the base model {short(named)} is not on this disk, so nothing was compared with it"
         return None, diagnosis("ORD902", message, where="base_model_name_or_path")
@@ -53,7 +55,20 @@ def merged_from(folder: Folder) -> Iterator[Path]:
     if MERGED not in folder.names or not path.is_file() or path.stat().st_size > LARGEST:
         return
     text = path.read_bytes().decode("utf-8", "replace")
-    for named in dict.fromkeys(NAMED.findall(text)):
-        found = next((each for each in (folder.path / named, Path(named)) if (each / CONFIG).is_file()), None)
-        if found is not None and found.resolve() != folder.path.resolve():
+    met = {os.path.realpath(folder.path)}
+    for named in list(dict.fromkeys(NAMED.findall(text)))[:MOST_PARENTS]:
+        found = _with_config(folder.path, named)
+        if found is not None and os.path.realpath(found) not in met:
+            met.add(os.path.realpath(found))
             yield found
+
+
+def _with_config(folder: Path, named: str) -> Path | None:
+    """A folder with a configuration, by a path from here or from the folder; a name that no file has is none."""
+    for path in (folder / named, Path(named)):
+        try:
+            if (path / CONFIG).is_file():
+                return path
+        except OSError:
+            continue
+    return None

@@ -34,7 +34,8 @@ def lines_of(found: Sequence[Diagnosis], targets: Sequence[str], *, colour: bool
     loud = [each for each in ordered if each.severity != "note"]
     notes = [] if quiet else [each for each in ordered if each.severity == "note"]
     lines = [line for each in loud for line in _whole(each, colour=colour, width=width)]
-    lines += [line for each in notes[:MOST_NOTES] for line in _short(each, colour=colour, width=width)]
+    several = len(targets) > 1
+    lines += [line for each in notes[:MOST_NOTES] for line in _short(each, named=several, colour=colour, width=width)]
     if len(notes) > MOST_NOTES:
         lines.append(f"and {len(notes) - MOST_NOTES} more notes: --json has all of them")
     return [*lines, f"{_named(targets)}: {_counts(ordered)}"]
@@ -56,10 +57,11 @@ def _whole(found: Diagnosis, *, colour: bool, width: int) -> list[str]:
     return lines
 
 
-def _short(found: Diagnosis, *, colour: bool, width: int) -> list[str]:
+def _short(found: Diagnosis, *, named: bool, colour: bool, width: int) -> list[str]:
+    target = f"{found.target}: " if named else ""
     where = f"{found.where}: " if found.where and not found.message.startswith(found.where) else ""
     evidence = f" ({found.evidence})" if found.evidence else ""
-    first, *rest = textwrap.wrap(f"{found.code} note  {where}{found.message}{evidence}", width, subsequent_indent=" " * 13)
+    first, *rest = textwrap.wrap(f"{found.code} note  {target}{where}{found.message}{evidence}", width, subsequent_indent=" " * 13)
     return [first.replace(f"{found.code} note", _painted("note", f"{found.code} note", colour), 1), *rest[:MOST_LINES]]
 
 

@@ -18,7 +18,7 @@ from ordinate.doctor.folder import Folder, beside, list_folder
 from ordinate.doctor.gguf_files import of_gguf
 from ordinate.doctor.looked import Looked
 from ordinate.doctor.parents import ADAPTER, base_of, merged_from
-from ordinate.doctor.tensors import Tensor, read_tensors
+from ordinate.doctor.tensors import read_tensors
 from ordinate.doctor.weights import of_frequencies, of_tables, of_tokenizer
 
 OBJECT = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_][\w.]*( +\w+=\S+)*")
@@ -119,7 +119,12 @@ def _of_folder(target: str, folder: Folder) -> Looked:
     if not has_config and folder.shards:
         found.append(diagnosis("ORD902", f"no {CONFIG} beside the weights: they were compared with each other alone"))
     values = text_part(find_source(folder.path / CONFIG).values or {}) if has_config else {}
-    tensors = [each for path in folder.shards for each in _tensors_of(path)]
+    tensors = []
+    for path in folder.shards:
+        try:
+            tensors += read_tensors(path)
+        except (ValueError, OSError) as fault:
+            found.append(cannot(f"{printable(path.name)}: {_reason(fault)}"))
     found += of_frequencies(tensors, own.rotations)
     found += of_tables({each.name: each.shape for each in tensors}, own.plan, values)
     for name, key in (("tokenizer_config.json", "model_max_length"), ("sentence_bert_config.json", "max_seq_length")):
@@ -132,11 +137,8 @@ def _of_folder(target: str, folder: Folder) -> Looked:
     )
 
 
-def _tensors_of(path: Path) -> list[Tensor]:
-    try:
-        return read_tensors(path)
-    except ValueError as fault:
-        raise ValueError(f"{printable(path.name)}: {fault}") from None
+def _reason(fault: OSError | ValueError) -> str:
+    return f"could not read ({fault.strerror or fault})" if isinstance(fault, OSError) else str(fault)
 
 
 def _with_parents(own: Looked, folder: Folder, said: Any) -> Iterator[Diagnosis]:
@@ -148,7 +150,12 @@ def _with_parents(own: Looked, folder: Folder, said: Any) -> Iterator[Diagnosis]
             yield note
         if base is not None and os.path.realpath(base) != os.path.realpath(folder.path):
             bases.append(base)
-    looked = [_of_values(str(base), find_source(base / CONFIG)) for base in bases]
+    looked = []
+    for base in bases:
+        try:
+            looked.append(_of_values(str(base), find_source(base / CONFIG)))
+        except (ValueError, OSError) as fault:
+            yield cannot(f"{printable(str(base))}: {_reason(fault)}")
     for each in looked if own.comparable else ():
         yield from (one.of(f"{own.target} and {each.target}") for one in of_two(own, each))
     if not own.comparable:

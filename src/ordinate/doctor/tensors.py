@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LARGEST_HEADER = 2**26
+LARGEST_HEADER = 2**24
 MOST_TENSORS = 200_000
 LONGEST_ROW = 2**16
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "I8": 1, "BOOL": 1}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ordinate.testing.rotary.adapters import both_by_offset as both_by_offset
     from ordinate.testing.rotary.adapters import by_length as by_length
     from ordinate.testing.rotary.adapters import by_offset as by_offset
+    from ordinate.testing.rotary.adapters import by_rows as by_rows
     from ordinate.testing.rotary.adapters import by_tensor as by_tensor
     from ordinate.testing.rotary.adapters import cos_sin as cos_sin
     from ordinate.testing.rotary.adapters import counting_from_zero as counting_from_zero
@@ -61,6 +62,7 @@ _HOMES = {
     "both_by_offset": "rotary.adapters",
     "by_length": "rotary.adapters",
     "by_offset": "rotary.adapters",
+    "by_rows": "rotary.adapters",
     "by_tensor": "rotary.adapters",
     "check_bias": "biases.check",
     "check_context_parallel": "counting.context_parallel",
@@ -103,6 +105,7 @@ __all__ = [
     "both_by_offset",
     "by_length",
     "by_offset",
+    "by_rows",
     "by_tensor",
     "check_bias",
     "check_context_parallel",

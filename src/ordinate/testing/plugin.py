@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     """
     for target in config.getoption("ordinate"):
         for number, finding in enumerate(_findings(config, target)):
-            name = f"{target.split()[0]}[{finding.property}]"
+            name = f"{target.strip()}[{finding.property}]"
             item = ContractItem.from_parent(session, name=name, nodeid=f"{name}#{number}" if _repeated(items, name) else name)
             item.finding = finding
             items.append(item)

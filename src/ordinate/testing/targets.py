@@ -52,9 +52,16 @@ def checked(spec: str) -> Report:
         raise ValueError(f"kind: needed one of {', '.join(CHECKS)}, got {kind!r}")
     home, name = CHECKS[kind]
     check = getattr(importlib.import_module(f"ordinate.testing.{home}"), name)
-    if kind == "model":
-        return _of_model(check, target, words[0], settings)
-    return check(target, name=words[0], **_accepted(check, settings))  # type: ignore[no-any-return]
+    try:
+        if kind == "model":
+            return _of_model(check, target, words[0], settings)
+        return check(target, name=words[0], **_accepted(check, settings))  # type: ignore[no-any-return]
+    except ImportError:
+        raise
+    except ValueError as fault:
+        raise ValueError(str(fault) if words[0] in str(fault) else f"{words[0]}: {fault}") from None
+    except (Exception, SystemExit) as fault:  # other people's code may raise anything, and a report must not end in it
+        raise ValueError(f"{words[0]}: could not be checked: {_told(fault)}") from fault
 
 
 def kind_of(target: Any, name: str) -> str:
@@ -106,11 +113,21 @@ def _imported(spec: str) -> Any:
         target = importlib.import_module(home)
         for part in path.split("."):
             target = getattr(target, part)
-    except ImportError as fault:
-        raise ValueError(f"{spec}: could not import {home} ({fault})") from None
     except AttributeError:
         raise ValueError(f"{spec}: {home} has no {path}") from None
+    except ImportError as fault:
+        raise ValueError(f"{spec}: could not import {home} ({fault})") from None
+    except (Exception, SystemExit) as fault:  # other people's code may raise anything
+        raise ValueError(f"{spec}: importing {home} fails: {_told(fault)}") from fault
     return target
+
+
+def _told(fault: BaseException) -> str:
+    try:
+        said = " ".join(str(fault).split())[:200]
+    except Exception:  # an error that cannot be told
+        said = ""
+    return f"{type(fault).__name__}: {said}" if said else type(fault).__name__
 
 
 def _setting(word: str) -> tuple[str, Any]:
@@ -132,4 +149,6 @@ def _accepted(check: Any, settings: dict[str, Any]) -> dict[str, Any]:
     if foreign and "settings" not in known:
         raise ValueError(f"needed some of {', '.join(list(known)[1:])}, got {', '.join(foreign)}")
     ours = {key: value for key, value in settings.items() if key in known}
+    if own := [key for key in ("name", "settings", "make", "table", "inverse_frequencies") if key in ours]:
+        raise ValueError(f"needed settings that a word can say, got {', '.join(own)}; call the check from Python for these")
     return {**ours, "settings": foreign} if foreign else ours

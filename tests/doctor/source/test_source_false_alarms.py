@@ -91,3 +91,37 @@ def test_other_libraries(name: str) -> None:
 def test_this_package_itself() -> None:
     for path in sorted(Path(ordinate.__file__).parent.rglob("*.py")):
         assert diagnose_source(path) == [], path
+
+
+BOTH_LAYOUTS = """
+import torch
+
+def rotate_half(x, interleaved=False):
+    if not interleaved:
+        x1, x2 = x.chunk(2, dim=-1)
+        return torch.cat((-x2, x1), dim=-1)
+    else:
+        x1, x2 = x[..., ::2], x[..., 1::2]
+        return torch.stack((-x2, x1), dim=-1).flatten(-2)
+
+def apply(x, freqs, interleaved=False):
+    angles = torch.cat((freqs, freqs), dim=-1) if not interleaved else freqs.repeat_interleave(2, dim=-1)
+    return x * angles.cos() + rotate_half(x, interleaved) * angles.sin()
+"""
+ANY_NAME = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x, past=None):
+        o = 0 if past is None else past[0][0].shape[2]
+        position_ids = torch.arange(x.shape[1]) + o
+        return self.wpe(position_ids)
+"""
+
+
+@pytest.mark.parametrize("text", [BOTH_LAYOUTS, ANY_NAME])
+def test_branches_and_names_of_any_kind(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(text)
+    assert loud(path) == set()

@@ -35,10 +35,13 @@ def probed(target: str) -> ProbeResult:
     from ordinate.doctor.probe.measuring import probe
 
     model, tokenizer = load(target)
-    if tokenizer is None:
+    given = (
+        [] if tokenizer is None else tokenizer(PASSAGE.strip().replace("\n", " "), add_special_tokens=False)["input_ids"][:TOKENS]
+    )
+    if len(given) < TOKENS // 2:  # no tokenizer, or one of another model
         ids = torch.randint(0, model.config.get_text_config().vocab_size, (1, TOKENS), generator=torch.Generator().manual_seed(0))
     else:
-        ids = torch.tensor([tokenizer(PASSAGE.strip().replace("\n", " "), add_special_tokens=False)["input_ids"][:TOKENS]])
+        ids = torch.tensor([given])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a text beyond a tokenizer's length, and the like: nothing that is measured
         return probe(model, ids)

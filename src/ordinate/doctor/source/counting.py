@@ -114,10 +114,20 @@ def _without_cache(function: Function, counted: Counted, words: set[str]) -> Ite
         return
     if counted.name and any(_moved(node, counted.name) for node in function.nodes):
         return
+    if any(_added_to(node, counted.place) for value in counted.values for node in ast.walk(value)):
+        return
     called = counted.name or "arange"
     unless = " unless it is given" if counted.name in function.parameters else ""
     message = f"{called} starts at 0 in every call{unless}, though the pass takes {used[0]}: a new token is at position 0 again"
     yield warning(CACHE, counted.place, message, ADD)
+
+
+def _added_to(node: ast.AST, place: ast.AST) -> bool:
+    """A sum of it and of something that is no plain number."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)):
+        return False
+    sides = (node.left, node.right)
+    return any(place in ast.walk(one) and number(other) is None for one, other in (sides, sides[::-1]))
 
 
 def _moved(node: ast.AST, name: str) -> bool:

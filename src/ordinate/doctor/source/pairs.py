@@ -55,6 +55,8 @@ def _turns(function: Function) -> Iterator[tuple[str, ast.expr]]:
         if number(argument(call, 1, "dim") or argument(call, None, "axis")) != -1:
             continue
         strided = [_every_second(function, each) for each in (first.operand, second)]
+        if None in strided:
+            continue  # a name that stands for halves in one branch, and for every second entry in another
         if name == "stack":
             yield "interleaved", call
         elif all(strided):
@@ -63,10 +65,11 @@ def _turns(function: Function) -> Iterator[tuple[str, ast.expr]]:
             yield "half", call
 
 
-def _every_second(function: Function, part: ast.expr) -> bool:
-    """Whether it is ``x[..., ::2]`` or ``x[..., 1::2]``, by itself or by its name."""
-    values = [part, *(value for _, value in function.assigned.get(dotted(part), []))]
-    return any(isinstance(each, ast.Slice) and number(each.step) == 2 for value in values for each in ast.walk(value))
+def _every_second(function: Function, part: ast.expr) -> bool | None:
+    """Whether it is ``x[..., ::2]`` or ``x[..., 1::2]``, by itself or by its name; None if the name is given both."""
+    values = [value for _, value in function.assigned.get(dotted(part), [])] or [part]
+    found = {any(isinstance(each, ast.Slice) and number(each.step) == 2 for each in ast.walk(value)) for value in values}
+    return found.pop() if len(found) == 1 else None
 
 
 def _repeated(function: Function) -> Iterator[tuple[str, ast.expr]]:

@@ -36,7 +36,7 @@ class by_tensor:  # noqa: N801 (it is called as a function)
 
     def __call__(self, q: Tensor, k: Tensor, positions: Tensor) -> Both:
         """Turn queries and keys."""
-        return self.fn(q, positions), self.fn(k, positions)
+        return self.fn(q, positions.clone()), self.fn(k, positions.clone())
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,26 @@ class sequence_first:  # noqa: N801
 
 
 @dataclass(frozen=True)
+class by_rows:  # noqa: N801
+    """Adapt a function whose positions are [B, T].
+
+    Args:
+        turn: (q, k, positions) -> (q, k).
+
+    Example:
+        >>> turn = by_rows(lambda q, k, positions: (q + positions[:, None, :, None], k))
+        >>> turn(torch.zeros(2, 1, 1, 1), torch.zeros(2, 1, 1, 1), torch.tensor([5]))[0].flatten().tolist()
+        [5.0, 5.0]
+    """
+
+    turn: Turn
+
+    def __call__(self, q: Tensor, k: Tensor, positions: Tensor) -> Both:
+        """Turn queries and keys."""
+        return self.turn(q, k, positions if positions.ndim == 2 else positions[None].expand(q.shape[0], -1))
+
+
+@dataclass(frozen=True)
 class without_heads:  # noqa: N801
     """Adapt a function for [B, T, D]: heads become rows.
 
@@ -260,7 +280,7 @@ def compiled(turn: Any, **options: Any) -> Any:
     Returns:
         The same with compiled parts.
     """
-    if isinstance(turn, (sequence_first, without_heads)):
+    if isinstance(turn, (sequence_first, without_heads, by_rows)):
         return dataclasses.replace(turn, turn=compiled(turn.turn, **options))
     if isinstance(turn, (by_offset, both_by_offset, counting_from_zero)):
         inner: Any = torch.compile(turn.fn, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from ordinate.testing.rotary.of_positions import offset_findings, order_findings
 from ordinate.testing.rotary.of_state import cast_findings, history_findings, sharing_findings, stored_findings, width_findings
 from ordinate.testing.rotary.subject import CannotAskError, Maps, RaisedError, Subject, Turn, measured
 
-HEAD_DIM, BASE = 16, 10000.0
+HEAD_DIM, BASE, WIDEST = 16, 10000.0, 512
 Check = tuple[str, str, Callable[[Subject, Maps, "Match | None"], list[Finding]]]
 CHECKS: tuple[Check, ...] = (
     ("formula", "layout-mismatch", form_findings),
@@ -156,8 +157,10 @@ def subject_of(
     Raises:
         ValueError: if it cannot be called in a usual way.
     """
-    width = head_dim or HEAD_DIM
-    _require_widths(width, rotary_dim or width, inverse_frequencies)
+    width = HEAD_DIM if head_dim is None else head_dim
+    inverse_frequencies = None if inverse_frequencies is None else _numbers(inverse_frequencies)
+    _require_widths(width, width if rotary_dim is None else rotary_dim, inverse_frequencies)
+    _require_numbers(base, magnitude, layout)
     declared, of_base = layout or declared_layout(fn), base
     make: Callable[..., Turn] | None = None
     if isinstance(fn, type):
@@ -167,7 +170,7 @@ def subject_of(
         if rotary_dim is None and maker.rotary is not None:
             rotary_dim = width // 2  # there is a choice, so it is made
         of_base = base or (BASE if maker.base else None)
-        made = maker(head_dim=width, base=of_base, rotary_dim=rotary_dim)
+        made = _copied(maker(head_dim=width, base=of_base, rotary_dim=rotary_dim))
         declared, of_base = layout or declared_layout(made) or declared, of_base or declared_base(made)
         make, turn = _making(maker, rotary_dim), adapted(made, width)
     else:
@@ -193,7 +196,28 @@ def subject_of(
     )
 
 
+def _numbers(given: Any) -> list[float]:
+    try:
+        found = [float(each) for each in given]
+    except (TypeError, ValueError):
+        raise ValueError(f"inverse_frequencies: needed a row of numbers, got {type(given).__name__}") from None
+    if not all(math.isfinite(each) for each in found):
+        raise ValueError(f"inverse_frequencies: needed finite numbers, got {found[:8]}")
+    return found
+
+
+def _require_numbers(base: Any, magnitude: Any, layout: Any) -> None:
+    for name, value in (("base", base), ("magnitude", magnitude)):
+        fits = isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+        if not fits and (name, value) != ("base", None):
+            raise ValueError(f"{name}: needed a finite number > 0, got {value!r}")
+    if layout not in (None, "half", "interleaved"):
+        raise ValueError(f"layout: needed 'half' or 'interleaved', got {layout!r}")
+
+
 def _require_widths(width: int, turned: int, frequencies: Sequence[float] | None) -> None:
+    if not all(isinstance(each, int) for each in (width, turned)) or width > WIDEST:
+        raise ValueError(f"head_dim, rotary_dim: needed whole numbers up to {WIDEST}, got {width!r} and {turned!r}")
     if width % 2 or turned % 2 or not 2 <= turned <= width:
         raise ValueError(f"head_dim, rotary_dim: needed even numbers with rotary_dim <= head_dim, got {width} and {turned}")
     if frequencies is not None and len(frequencies) != turned // 2:
@@ -224,12 +248,19 @@ def _making_of(fn: Callable[..., Any]) -> Callable[..., Turn] | None:
     return make
 
 
+def _copied(fn: Any) -> Any:
+    try:
+        return copy.deepcopy(fn)
+    except Exception as fault:  # other people's code may raise anything
+        raise ValueError(f"fn: needed something that can be copied, since copies are checked, got {RaisedError(fault)}") from None
+
+
 def _as_given(fn: Any, width: int) -> Turn:
     if type(fn).__module__ == "ordinate.testing.rotary.adapters":
         return fn  # type: ignore[no-any-return]
     if not callable(fn):
         raise ValueError(f"fn: needed a function, a module, a class or an adapter, got {type(fn).__name__}")
-    return adapted(copy.deepcopy(fn), width)
+    return adapted(_copied(fn), width)
 
 
 def _found(subject: Subject, formula: bool) -> list[Finding]:

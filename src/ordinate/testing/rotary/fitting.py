@@ -50,11 +50,7 @@ def adapted(target: Any, head_dim: int) -> Turn:
     """
     tried = []
     for turn, name in _candidates(target):
-        for shaped, axes in (
-            (turn, "[B, H, T, D]"),
-            (adapters.sequence_first(turn), "[B, T, H, D]"),
-            (adapters.without_heads(turn), "[B, T, D]"),
-        ):
+        for shaped, axes in _shapes(turn):
             try:
                 if _runs_along_the_sequence(shaped, head_dim):
                     return shaped
@@ -71,6 +67,18 @@ def adapted(target: Any, head_dim: int) -> Turn:
         "needed (q, k, positions), (x, positions), (x, offset) or a module that gives cos and sin beside apply_rotary_pos_emb; "
         f"wrap it with an adapter of ordinate.testing. Tried: {'; '.join(tried[:3]) or 'nothing, its arguments have other names'}"
     )
+
+
+def _shapes(turn: Turn) -> list[tuple[Turn, str]]:
+    """The axes that a function may have, the usual ones first."""
+    by_rows = adapters.by_rows(turn)
+    return [
+        (turn, "[B, H, T, D]"),
+        (adapters.sequence_first(turn), "[B, T, H, D]"),
+        (by_rows, "[B, H, T, D], positions [B, T]"),
+        (adapters.sequence_first(by_rows), "[B, T, H, D], positions [B, T]"),
+        (adapters.without_heads(turn), "[B, T, D]"),
+    ]
 
 
 def parameters_of(target: Any) -> dict[str, inspect.Parameter]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ordinate.testing.rotary.fitting import parameters_of
+from ordinate.testing.rotary.subject import RaisedError
 
 WIDTHS = ("head_dim", "dim", "head_size", "d_head", "dim_head", "embedding_size", "hidden_size", "d_model", "d", "features", "dims")
 BASES = ("base", "theta", "rope_theta", "rotary_base", "rope_base", "max_wavelength")
@@ -64,7 +65,10 @@ class Maker:
             given[self.rotary] = rotary_dim
         if self.length is not None:
             given[self.length] = LENGTH
-        return self.target(**given)
+        try:
+            return self.target(**given)
+        except (Exception, SystemExit) as fault:  # other people's code may raise anything
+            raise ValueError(f"{self.target.__qualname__} could not be made with {given}: {RaisedError(fault)}") from fault
 
 
 def maker_of(target: Callable[..., Any], fixed: dict[str, Any]) -> Maker:

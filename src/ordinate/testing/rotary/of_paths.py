@@ -65,7 +65,7 @@ def _views(subject: Subject, maps: Maps) -> Finding:
     packed = drawn(2, 3, 5, 2 * width)[..., :width]
     for each, said in ((x, "a transposed [B, T, H, D]"), (packed, "half of a wider tensor")):
         try:
-            got = subject(each, each, positions)[0].detach().double()
+            got = subject(each, torch.empty_like(each).copy_(each), positions)[0].detach().double()
         except RaisedError as fault:
             return broken(name, "fused-kernel-shape", "a view is refused", smallest=said, actual=str(fault))
         gap = (got - maps.expected(each, positions)).abs().max().item()
@@ -76,8 +76,15 @@ def _views(subject: Subject, maps: Maps) -> Finding:
 
 def _input(subject: Subject) -> Finding:
     name, x = "the input stays as it is", drawn(1, 1, 4, subject.form.head_dim)
-    q, k = x.clone(), x.clone()
-    subject(q, k, torch.arange(4))
+    q, k, positions = x.clone(), x.clone(), torch.arange(4)
+    try:
+        subject.used(q, k, positions)
+    except CannotAskError:
+        raise
+    except (Exception, SystemExit) as fault:  # other people's code may raise anything
+        raise RaisedError(fault) from fault
+    if not torch.equal(positions, torch.arange(4)):
+        return broken(name, "fused-kernel-shape", "positions are written over", smallest="4 tokens", expected="[0, 1, 2, 3]")
     if torch.equal(q, x) and torch.equal(k, x):
         return holds(name, "4 tokens")
     return broken(

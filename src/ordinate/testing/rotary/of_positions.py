@@ -100,7 +100,7 @@ def rows_findings(subject: Subject, maps: Maps) -> list[Finding]:
         ("batches of one position vector", "decode-offset", torch.tensor((4, 5, 6))),
         ("rows with positions of their own", "mask-blind-positions", torch.tensor(((1, 2, 3), (4, 5, 6)))),
     ):
-        x = drawn(2, 2, 3, subject.form.head_dim)
+        x = drawn(2, 4, 3, subject.form.head_dim)  # as many heads as no axis of the positions has
         try:
             got = subject(x, x.clone(), rows)[0].detach().double()
         except CannotAskError as reason:
@@ -148,7 +148,7 @@ def _negative(subject: Subject, maps: Maps) -> Finding:
         return holds(name, f"refused: {fault}")
     first = torch.tensor(maps.queries[1])
     scale = (first @ first.mT).diagonal().mean()
-    if ((first @ first.mT) / scale - torch.eye(len(first))).abs().max() > TOLERANCE:
+    if not ((first @ first.mT) / scale - torch.eye(len(first))).abs().max() <= TOLERANCE:
         return not_asked(name, "position 1 is no rotation, so there is no turning back")
     back = torch.tensor(maps.queries[0]) @ first.inverse() @ torch.tensor(maps.queries[0])
     want = torch.einsum("ij,bhtj->bhti", back, x.double())

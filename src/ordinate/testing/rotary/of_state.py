@@ -74,6 +74,8 @@ def sharing_findings(subject: Subject) -> list[Finding]:
     if subject.make is None:
         return [not_asked(name, "there is no class or make= to make another instance with")]
     width, own = subject.form.head_dim, subject.form.base
+    if subject.form.rotary_dim == 2:
+        return [not_asked(name, "the one pair of two entries turns alike with every base")]
     other = OTHER_BASE if own != OTHER_BASE else 10000.0
     try:
         first = subject.make(head_dim=width, base=own)
@@ -175,7 +177,10 @@ def cast_findings(subject: Subject, match: Match | None) -> list[Finding]:
         return [not_asked(name, "the function follows no known formula")]
     if match.rounding is not None:
         return [not_asked(name, f"{match.rounding} without a cast, too")]
-    as_it_is = _last_of(copy.deepcopy(subject.turn), drawn(match.form.head_dim), CAST_AT)
+    try:
+        as_it_is = _last_of(copy.deepcopy(subject.turn), drawn(match.form.head_dim), CAST_AT)
+    except (CannotAskError, RaisedError) as fault:
+        return [not_asked(name, f"position {CAST_AT} cannot be asked: {fault}")]
     if not (as_it_is - torch.tensor(turning(match.form, CAST_AT) @ drawn(match.form.head_dim).double().numpy())).abs().max() < 1e-2:
         return [not_asked(name, f"position {CAST_AT} is turned wrongly without a cast, too")]
     module.to(torch.bfloat16)

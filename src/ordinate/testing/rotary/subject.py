@@ -15,6 +15,7 @@ from ordinate.testing.rotary.forms import Array, Form
 
 Turn = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 Make = Callable[..., Turn]
+Both = tuple[torch.Tensor, torch.Tensor]
 SEEN = 13  # positions 0 to 12 are looked at entry by entry
 
 
@@ -30,7 +31,10 @@ class RaisedError(Exception):
     """
 
     def __init__(self, fault: BaseException) -> None:
-        first = (str(fault).strip().splitlines() or [""])[0][:200]
+        try:
+            first = (str(fault).strip().splitlines() or [""])[0][:200]
+        except Exception:  # an error that cannot be told
+            first = ""
         super().__init__(f"{type(fault).__name__}: {first}" if first else type(fault).__name__)
 
 
@@ -93,18 +97,33 @@ def called(turn: Turn, q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor
         CannotAskError: if the function takes no such positions.
         RaisedError: if it fails, or gives something else than two tensors of the same shapes.
     """
+    given = (q, k, positions)
+    kept = [each.detach().clone() for each in given]
     try:
-        turned: Any = turn(q, k, positions)
-    except (CannotAskError, KeyboardInterrupt):
+        turned: Any = turn(*given)
+    except CannotAskError:
         raise
-    except Exception as fault:
+    except (Exception, SystemExit, GeneratorExit) as fault:
         raise RaisedError(fault) from fault
     if not isinstance(turned, (tuple, list)) or len(turned) != 2 or not all(isinstance(each, torch.Tensor) for each in turned):
         raise RaisedError(TypeError(f"gave {type(turned).__name__} in place of (queries, keys)"))
-    for given, came in zip((q, k), turned, strict=True):
-        if came.shape != given.shape:
-            raise RaisedError(ValueError(f"gave shape {list(came.shape)} for {list(given.shape)}"))
-    return turned[0], turned[1]
+    for asked, came in zip((q, k), turned, strict=True):
+        if came.shape != asked.shape:
+            raise RaisedError(ValueError(f"gave shape {list(came.shape)} for {list(asked.shape)}"))
+        if not came.is_floating_point() or came.device != asked.device or came.layout != torch.strided:
+            raise RaisedError(TypeError(f"gave {came.dtype} on {came.device} ({came.layout}) for {asked.dtype} on {asked.device}"))
+    return _restored(given, kept, (turned[0], turned[1]))
+
+
+def _restored(given: tuple[torch.Tensor, ...], kept: list[torch.Tensor], turned: Both) -> Both:
+    """Put back inputs that were written over, which one check looks at and all others must not suffer from."""
+    if all(torch.equal(now.detach(), before) or not before.isfinite().all() for now, before in zip(given, kept, strict=True)):
+        return turned
+    turned = (turned[0].clone(), turned[1].clone())
+    with torch.no_grad():
+        for now, before in zip(given, kept, strict=True):
+            now.copy_(before)
+    return turned
 
 
 @dataclass(frozen=True)
