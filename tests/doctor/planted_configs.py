@@ -57,6 +57,7 @@ PLANTED: list[tuple[str, str, Values, Values, str]] = [
     ("config-key-dropped", "rule not named", ruled(BARE, YARN), ruled(BARE, YARN, rope_type=None), "ORD103"),
     ("config-key-dropped", "llama3 without bands", ruled(LONG, LLAMA3), ruled(LONG, LLAMA3, low_freq_factor=None), "ORD103"),
     ("config-key-dropped", "llama3 without a length", ruled(BARE, LLAMA3), ruled(BARE, LLAMA3, **{ORIGINAL: None}), "ORD103"),
+    ("config-key-dropped", "yarn without a factor", ruled(LONG, YARN), ruled(LONG, YARN, factor=None), "ORD103"),
     ("config-key-dropped", "factor below 1", ruled(LONG, YARN), ruled(LONG, YARN, factor=0.25), "ORD103"),
     ("config-key-dropped", "yarn too short", ruled(LONG, YARN), ruled(LONG, YARN, factor=2.0), "ORD104"),
     ("config-key-dropped", "linear too short", LONG, ruled(LONG, {"rope_type": "linear", "factor": 2.0, ORIGINAL: 4096}), "ORD104"),

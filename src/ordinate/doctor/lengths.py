@@ -35,6 +35,9 @@ def of_lengths(found: Rotation, said: Mapping[str, Any]) -> Iterator[Diagnosis]:
     given: Any = said.get(ORIGINAL)
     original = int(given) if is_number(given) and given >= 1 else None
     match found.rule:
+        case YaRN() if said and said.get("factor") is None:
+            message = "yarn needs a factor, got nothing: some readers take 1, others refuse the file"
+            yield diagnosis("ORD103", message, where="factor", remedy="declare the factor, new length over trained length")
         case YaRN(factor=factor, original_length=trained):
             yield from _reach("yarn", found, factor, trained)
         case Linear(factor=factor) if original is not None:
