@@ -39,7 +39,7 @@ def wavelengths(scheme: Rope, *, trained: int, language: str = "en") -> Figure:
     Example:
         >>> figure = wavelengths(Rope(head_dim=128, layout="half"), trained=4096)
         >>> line = figure.axes[0].lines[0]
-        >>> round(line.get_ydata()[0], 3), round(line.get_ydata()[-1])
+        >>> round(float(line.get_ydata()[0]), 3), round(float(line.get_ydata()[-1]))
         (6.283, 54410)
     """
     words = texts(language)
