@@ -35,7 +35,7 @@ def of_lengths(found: Rotation, said: Mapping[str, Any]) -> Iterator[Diagnosis]:
     given: Any = said.get(ORIGINAL)
     original = int(given) if is_number(given) and given >= 1 else None
     match found.rule:
-        case YaRN() if said and said.get("factor") is None:
+        case YaRN() if {"rope_type", "type"} & set(said) and said.get("factor") is None:  # a GGUF file has names of its own
             message = "yarn needs a factor, got nothing: some readers take 1, others refuse the file"
             yield diagnosis("ORD103", message, where="factor", remedy="declare the factor, new length over trained length")
         case YaRN(factor=factor, original_length=trained):
