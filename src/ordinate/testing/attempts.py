@@ -10,6 +10,7 @@ from typing import TypeVar
 import torch
 
 T = TypeVar("T")
+RAISED = (Exception, SystemExit, GeneratorExit)  # what other people's code may end with; Ctrl-C is the user's
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,25 @@ def attempt(call: Callable[[], T]) -> T | Failed:
         warnings.simplefilter("ignore")
         try:
             return call()
-        except Exception as error:
-            first = next(iter(str(error).splitlines()), "")
-            return Failed(f"{type(error).__name__}: {first}" if first else type(error).__name__)
+        except RAISED as error:
+            return Failed(told(error))
+
+
+def told(error: BaseException) -> str:
+    """Give an error's type and first line.
+
+    Args:
+        error: caught; one that cannot be told has its type alone.
+
+    Returns:
+        A line.
+
+    Example:
+        >>> told(ValueError("needed 2, got 3")), told(KeyError())
+        ('ValueError: needed 2, got 3', 'KeyError')
+    """
+    try:
+        first = next(iter(str(error).strip().splitlines()), "")[:200]
+    except Exception:  # its own words fail
+        first = ""
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__

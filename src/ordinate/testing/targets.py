@@ -7,6 +7,8 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
+from ordinate.testing.attempts import RAISED, told
+
 if TYPE_CHECKING:
     from ordinate.testing.findings import Report
 
@@ -60,8 +62,8 @@ def checked(spec: str) -> Report:
         raise
     except ValueError as fault:
         raise ValueError(str(fault) if words[0] in str(fault) else f"{words[0]}: {fault}") from None
-    except (Exception, SystemExit) as fault:  # other people's code may raise anything, and a report must not end in it
-        raise ValueError(f"{words[0]}: could not be checked: {_told(fault)}") from fault
+    except RAISED as fault:
+        raise ValueError(f"{words[0]}: could not be checked: {told(fault)}") from fault
 
 
 def kind_of(target: Any, name: str) -> str:
@@ -117,17 +119,9 @@ def _imported(spec: str) -> Any:
         raise ValueError(f"{spec}: {home} has no {path}") from None
     except ImportError as fault:
         raise ValueError(f"{spec}: could not import {home} ({fault})") from None
-    except (Exception, SystemExit) as fault:  # other people's code may raise anything
-        raise ValueError(f"{spec}: importing {home} fails: {_told(fault)}") from fault
+    except RAISED as fault:
+        raise ValueError(f"{spec}: importing {home} fails: {told(fault)}") from fault
     return target
-
-
-def _told(fault: BaseException) -> str:
-    try:
-        said = " ".join(str(fault).split())[:200]
-    except Exception:  # an error that cannot be told
-        said = ""
-    return f"{type(fault).__name__}: {said}" if said else type(fault).__name__
 
 
 def _setting(word: str) -> tuple[str, Any]:

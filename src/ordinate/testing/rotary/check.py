@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ordinate.testing.attempts import told
 from ordinate.testing.findings import Finding, Report, broken, not_asked
 from ordinate.testing.rotary.adapters import sequence_first
 from ordinate.testing.rotary.fitting import adapted, parameters_of
@@ -252,7 +253,7 @@ def _copied(fn: Any) -> Any:
     try:
         return copy.deepcopy(fn)
     except Exception as fault:  # other people's code may raise anything
-        raise ValueError(f"fn: needed something that can be copied, since copies are checked, got {RaisedError(fault)}") from None
+        raise ValueError(f"fn: needed something that can be copied, since copies are checked, got {told(fault)}") from None
 
 
 def _as_given(fn: Any, width: int) -> Turn:

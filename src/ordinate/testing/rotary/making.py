@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ordinate.testing.attempts import RAISED, told
 from ordinate.testing.rotary.fitting import parameters_of
-from ordinate.testing.rotary.subject import RaisedError
 
 WIDTHS = ("head_dim", "dim", "head_size", "d_head", "dim_head", "embedding_size", "hidden_size", "d_model", "d", "features", "dims")
 BASES = ("base", "theta", "rope_theta", "rotary_base", "rope_base", "max_wavelength")
@@ -67,8 +67,8 @@ class Maker:
             given[self.length] = LENGTH
         try:
             return self.target(**given)
-        except (Exception, SystemExit) as fault:  # other people's code may raise anything
-            raise ValueError(f"{self.target.__qualname__} could not be made with {given}: {RaisedError(fault)}") from fault
+        except RAISED as fault:
+            raise ValueError(f"{self.target.__qualname__} could not be made with {given}: {told(fault)}") from fault
 
 
 def maker_of(target: Callable[..., Any], fixed: dict[str, Any]) -> Maker:

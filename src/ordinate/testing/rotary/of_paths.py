@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ordinate.testing.attempts import RAISED, told
 from ordinate.testing.findings import Finding, broken, holds, not_asked, smallest
 from ordinate.testing.rotary.adapters import compiled
 from ordinate.testing.rotary.subject import SEEN, CannotAskError, Maps, RaisedError, Subject, Turn, called, drawn
@@ -81,7 +82,7 @@ def _input(subject: Subject) -> Finding:
         subject.used(q, k, positions)
     except CannotAskError:
         raise
-    except (Exception, SystemExit) as fault:  # other people's code may raise anything
+    except RAISED as fault:
         raise RaisedError(fault) from fault
     if not torch.equal(positions, torch.arange(4)):
         return broken(name, "fused-kernel-shape", "positions are written over", smallest="4 tokens", expected="[0, 1, 2, 3]")
@@ -206,7 +207,7 @@ def gradient_findings(subject: Subject, maps: Maps) -> list[Finding]:
     try:
         (gradient,) = torch.autograd.grad(got, x, out)
     except RuntimeError as fault:
-        return [broken(name, "fused-kernel-shape", "backward fails", smallest="5 tokens", actual=str(RaisedError(fault)))]
+        return [broken(name, "fused-kernel-shape", "backward fails", smallest="5 tokens", actual=told(fault))]
     want = torch.einsum("tji,bhtj->bhti", torch.tensor(maps.queries[:5]), out.double())
     gap = (gradient.double() - want).abs()
     if gap.max().item() <= TOLERANCE:

@@ -6,6 +6,7 @@ import copy
 
 import torch
 
+from ordinate.testing.attempts import RAISED, told
 from ordinate.testing.findings import Finding, broken, holds, not_asked, smallest
 from ordinate.testing.rotary.adapters import module_in
 from ordinate.testing.rotary.forms import Form, changed, turning
@@ -139,8 +140,8 @@ def width_findings(subject: Subject, match: Match | None) -> list[Finding]:
             got = called(subject.make(head_dim=width, base=None), x[width], x[width].clone(), torch.arange(2))[0]
         except CannotAskError:
             raise
-        except Exception as fault:  # other people's code may raise anything
-            said[width] = str(fault) if isinstance(fault, RaisedError) else f"{type(fault).__name__}: {fault}"
+        except RAISED as fault:
+            said[width] = str(fault) if isinstance(fault, RaisedError) else told(fault)
             return True
         gap = (got.detach().norm(dim=-1) - x[width].norm(dim=-1)).abs().max().item()
         said[width] = f"norms change by {gap:.3g}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ordinate.testing.attempts import RAISED, told
 from ordinate.testing.rotary.forms import Array, Form
 
 Turn = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
@@ -31,11 +32,7 @@ class RaisedError(Exception):
     """
 
     def __init__(self, fault: BaseException) -> None:
-        try:
-            first = (str(fault).strip().splitlines() or [""])[0][:200]
-        except Exception:  # an error that cannot be told
-            first = ""
-        super().__init__(f"{type(fault).__name__}: {first}" if first else type(fault).__name__)
+        super().__init__(told(fault))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +100,7 @@ def called(turn: Turn, q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor
         turned: Any = turn(*given)
     except CannotAskError:
         raise
-    except (Exception, SystemExit, GeneratorExit) as fault:
+    except RAISED as fault:
         raise RaisedError(fault) from fault
     if not isinstance(turned, (tuple, list)) or len(turned) != 2 or not all(isinstance(each, torch.Tensor) for each in turned):
         raise RaisedError(TypeError(f"gave {type(turned).__name__} in place of (queries, keys)"))

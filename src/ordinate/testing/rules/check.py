@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ordinate.testing.attempts import RAISED, told
 from ordinate.testing.findings import Finding, Report, broken, holds, not_asked
 from ordinate.testing.rules.variants import Array, Rule, Variant, variants
 
@@ -59,13 +60,12 @@ def check_frequencies(
     known = variants(asked)
     try:
         got = {length: _called(fn, length) for length in asked.lengths()}
-    except Exception as fault:  # other people's code may raise anything
-        text = f"{type(fault).__name__}: {fault}"
-        return Report(
-            name or _name(fn), (broken(NAME, "config-key-dropped", "raises an error", expected="numbers", actual=text[:200]),)
-        )
+        history = _history(asked, fn, got)
+    except RAISED as fault:
+        finding = broken(NAME, "config-key-dropped", "raises an error", expected="numbers", actual=told(fault))
+        return Report(name or _name(fn), (finding,))
     found = [_frequencies(asked, known, {length: values for length, (values, _) in got.items()}), _magnitude(asked, got)]
-    return Report(name or _name(fn), (*found, _history(asked, fn, got)))
+    return Report(name or _name(fn), (*found, history))
 
 
 def assert_frequencies(fn: Callable[..., Any], **expected: Any) -> None:
