@@ -54,6 +54,8 @@ ORDER = (
     "doctor",
     "lab",
     "stretching",
+    "claims",
+    "notes",
     "cli",
 )
 ALWAYS_THERE = {*sys.stdlib_module_names, "torch", "numpy", "ordinate"}
