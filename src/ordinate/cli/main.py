@@ -8,7 +8,28 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import compare, doctor, info, plot, read, schemes, stretch, theory
+from ordinate.cli import claims, compare, doctor, info, plot, read, schemes, stretch, theory
+
+
+def parser() -> argparse.ArgumentParser:
+    """Give the parser with all subcommands.
+
+    Returns:
+        It sets ``run``, the function that takes the options.
+    """
+    whole = argparse.ArgumentParser(prog="ordinate", description="Positional schemes for Transformers.")
+    whole.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    claims.add_parser(commands)
+    compare.add_parser(commands)
+    doctor.add_parser(commands)
+    info.add_parser(commands)
+    plot.add_parser(commands)
+    read.add_parser(commands)
+    schemes.add_parser(commands)
+    stretch.add_parser(commands)
+    theory.add_parser(commands)
+    return whole
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,18 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    parser = argparse.ArgumentParser(prog="ordinate", description="Positional schemes for Transformers.")
-    parser.add_argument("--version", action="version", version=f"ordinate {ordinate.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    compare.add_parser(commands)
-    doctor.add_parser(commands)
-    info.add_parser(commands)
-    plot.add_parser(commands)
-    read.add_parser(commands)
-    schemes.add_parser(commands)
-    stretch.add_parser(commands)
-    theory.add_parser(commands)
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the letter is no reason to lose a run

@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("name", metavar="NAME", help=f"the scheme: {', '.join(DRAWN)}")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .png or .svg file; an earlier one is replaced")
     parser.add_argument("--figure", choices=FIGURES, default=None, help="which figure (default: the one that suits the scheme)")
-    parser.add_argument("--language", choices=("en", "ru"), default="en", help="of the labels (default: en)")
+    parser.add_argument("--language", "--lang", choices=("en", "ru"), default="en", help="of the labels (default: en)")
     parser.add_argument(
         "--positions",
         type=_positions,

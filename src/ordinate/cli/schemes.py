@@ -63,7 +63,7 @@ def add_parser(commands: Any) -> None:
         description="Compare all schemes, from their classes.",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, sources included")
-    parser.add_argument("--language", choices=tuple(HEADINGS), default="en", help="of the table (default: en)")
+    parser.add_argument("--language", "--lang", choices=tuple(HEADINGS), default="en", help="of the table (default: en)")
     parser.add_argument("--d-model", type=int, default=768, help="width that numbers are counted for (default: 768)")
     parser.add_argument("--n-heads", type=int, default=12, help="heads that numbers are counted for (default: 12)")
     parser.add_argument("--max-length", type=int, default=512, help="length that numbers are counted for (default: 512)")
