@@ -8,7 +8,7 @@ import os
 import sys
 
 import ordinate
-from ordinate.cli import claims, compare, doctor, info, plot, read, schemes, stretch, theory
+from ordinate.cli import claims, compare, doctor, info, notes, plot, read, schemes, stretch, theory
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
     compare.add_parser(commands)
     doctor.add_parser(commands)
     info.add_parser(commands)
+    notes.add_parser(commands)
     plot.add_parser(commands)
     read.add_parser(commands)
     schemes.add_parser(commands)
