@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: compare test test-slow test-paths bench survey zoo clean
+.PHONY: compare test test-slow test-paths docs gallery bench survey zoo clean
 
 compare: $(VENV)/.lab
 	$(BIN)/ordinate compare --output compare-report
@@ -24,6 +24,14 @@ test-paths: $(VENV)/.dev
 	for path in $(PATHS); do echo "== $$path"; $(BIN)/python -m pytest -q --path "$$path" tests/test_contract.py tests/test_faults*.py \
 	    -m "not slow" -k "not compile and not hole and not fused_equals_plain" || exit 1; done
 
+# The documentation as a site, in site/; strict: a link that leads nowhere is an error.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The figures of docs/gallery, each by the code that its page shows.
+gallery: $(VENV)/.dev
+	$(BIN)/python -m website.gallery
+
 # Speed and memory beside other libraries; torchtune's requirements are not needed for the one file that is read.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed --output benchmarks/results/speed.json
@@ -33,7 +41,6 @@ survey: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.survey --output docs/survey.md
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/pip install --quiet --no-deps torchtune==0.6.1
 	touch $@
 
@@ -55,4 +62,4 @@ $(VENV)/.dev: $(VENV)/.lab
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist compare-report
+	rm -rf $(VENV) build dist compare-report site
