@@ -59,7 +59,7 @@ ORDER = (
     "cli",
 )
 ALWAYS_THERE = {*sys.stdlib_module_names, "torch", "numpy", "ordinate"}
-OPTIONAL = ("matplotlib", "transformers", "rich", "jinja2", "hypothesis", "mpmath", "pytest")
+OPTIONAL = ("matplotlib", "marimo", "transformers", "rich", "jinja2", "hypothesis", "mpmath", "pytest")
 FILES = sorted(ROOT.rglob("*.py"))
 INNER = [
     path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -94,6 +95,14 @@ def test_positions_and_dimensions_reach_the_figure(saved: list[Any]) -> None:
     assert saved[4].axes[1].images[0].get_array().shape == (9, 9)
 
 
+@pytest.mark.parametrize(("asked", "query", "key"), [((), 20, 13), (("--positions", "100"), 100, 93), (("--positions", "3"), 3, 0)])
+def test_hands_stand_at_the_position_that_was_asked_for(saved: list[Any], asked: tuple[str, ...], query: int, key: int) -> None:
+    assert main(["plot", "rope", "--out", "a.png", "--figure", "hands", *asked]) == 0
+    for line, position in zip(saved[0].axes[0].lines[:2], (query, key), strict=True):
+        along, up = (ends[1] for ends in line.get_data())
+        assert math.cos(math.atan2(along, up) - position) == pytest.approx(1)  # the first pair turns by 1 a token, from twelve
+
+
 def test_precision_reaches_far_beyond_what_other_figures_draw(saved: list[Any]) -> None:
     assert main(["plot", "rope", "--out", "a.png", "--figure", "precision", "--positions", "131072"]) == 0
     assert saved[0].axes[0].get_xlim() == (1.0, 131071.0)
@@ -118,7 +127,7 @@ def test_an_option_without_effect_is_told(saved: list[Any], capsys: pytest.Captu
         (["nope", "--out", "a.png"], "nope: needed a scheme that adds positions, so that there is something to draw; sinusoidal, "),
         (
             ["rope", "--out", "a.png", "--figure", "waves"],
-            "--figure: needed one that fits rope (scores, wavelengths, precision), got waves",
+            "--figure: needed one that fits rope (scores, wavelengths, precision, hands), got waves",
         ),
         (
             ["sinusoidal", "--out", "a.png", "--figure", "bias"],

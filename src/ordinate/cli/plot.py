@@ -18,17 +18,19 @@ DRAWN = {
     "t5": ("bias", "scores"),
     "deberta": ("bias",),
     "alibi": ("bias", "scores"),
-    "rope": ("scores", "wavelengths", "precision"),
+    "rope": ("scores", "wavelengths", "precision", "hands"),
 }
 # Eight heads of 64; three for T5, whose steps would hide each other.
 HEAD_DIM, MAX_LENGTH, TRAINED = 64, 512, 4096
 N_HEADS = {"t5": 3}
-FIGURES = ("heatmap", "waves", "bias", "scores", "wavelengths", "precision")
+FIGURES = ("heatmap", "waves", "bias", "scores", "wavelengths", "precision", "hands")
 # Sixteen dimensions, as the first course note draws them.
 WAVES_WIDTH = 16
-# Precision is drawn at some of them, on a logarithmic axis.
+# Where the query's hands stand, and how far before them the key's.
+HANDS_AT, HANDS_APART = 20, 7
+# These draw some of the positions, on a logarithmic axis, or one.
 MOST_POSITIONS, MOST_FOR_PRECISION = 2048, 2**24
-ON_A_LOGARITHM = ("precision", "wavelengths")
+FAR = ("precision", "wavelengths", "hands")
 EPILOG = """\
 examples:
   ordinate plot sinusoidal --out heatmap.png                   50 positions, 100 of 512 dimensions
@@ -36,6 +38,7 @@ examples:
   ordinate plot alibi --out bias.svg --language ru             bias against distance, one line a head
   ordinate plot rope --out scores.png --positions 512          how a score falls with the distance
   ordinate plot rope --figure wavelengths --out waves.png --positions 8192    which pairs never turn in 8192 tokens
+  ordinate plot rope --figure hands --out hands.svg --positions 100        a query at 100 and a key 7 before it, as clock hands
   ordinate plot rope --figure precision --out precision.png    how wrong rounded angles get, up to position 2^20
 """
 
@@ -62,7 +65,7 @@ def add_parser(commands: Any) -> None:
         type=_positions,
         default=None,
         metavar="N",
-        help="the first N positions (scores: distances below N; wavelengths: trained length)",
+        help="the first N positions (scores: distances below N; wavelengths: trained length; hands: the query's position)",
     )
     parser.add_argument(
         "--dimensions",
@@ -123,7 +126,7 @@ def _prepare(options: argparse.Namespace) -> str:
     if not options.out.parent.is_dir():
         raise ValueError(f"--out: needed a folder that exists, got {options.out.parent}; make it first")
     figure: str = options.figure or fitting[0]
-    if options.positions is not None and figure not in ON_A_LOGARITHM and options.positions > MOST_POSITIONS:
+    if options.positions is not None and figure not in FAR and options.positions > MOST_POSITIONS:
         raise ValueError(f"--positions: needed at most {MOST_POSITIONS} for {figure}, got {options.positions}")
     return figure
 
@@ -144,6 +147,9 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
     asked: dict[str, Any] = {"language": options.language}
     if figure == "wavelengths":
         asked["trained"] = options.positions or TRAINED
+    elif figure == "hands":
+        asked["position"] = options.positions or HANDS_AT
+        asked["key"] = max(asked["position"] - HANDS_APART, 0)
     elif options.positions is not None and figure == "scores":
         asked["distances"] = options.positions - 1
     elif options.positions is not None:
@@ -157,6 +163,7 @@ def _draw(options: argparse.Namespace, figure: str) -> Figure:
         "scores": plots.scores_by_distance,
         "precision": plots.precision,
         "wavelengths": plots.wavelengths,
+        "hands": plots.clock_hands,
     }
     drawn: Figure = draws[figure](scheme, **asked)
     if next(scheme.parameters(), None) is not None and not (options.name == "shaw" and figure == "bias"):

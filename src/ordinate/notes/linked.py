@@ -37,7 +37,7 @@ def label(name: str, *, language: Language) -> str:
         True
     """
     claim = find(name)
-    return f"<span style='flex: 1'>**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}</span>"
+    return f"**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}"
 
 
 def opened(name: str, *, language: Language) -> str:
