@@ -298,7 +298,7 @@ def test_every_section_has_claims_and_every_name_is_one() -> None:
 def test_an_opened_box_has_all_of_the_claim(language: Any) -> None:
     claim = find("causal-mask")
     verdict = VERDICTS[claim.verdict].said(language)
-    assert linked.label("causal-mask", language=language) == f"**{verdict}**: {claim.statement.said(language)}"
+    assert linked.label("causal-mask", language=language) == f"<span>**{verdict}**: {claim.statement.said(language)}</span>"
     said = linked.opened("causal-mask", language=language)
     assert claim.truth.said(language) in said
     assert f"→ **{verdict}**" in said

@@ -172,7 +172,7 @@ CLAIMS = (
         kind="number",
         statement=Text(
             "The longest wavelength is about 19,869 positions for d = 16 and 60,611 for d = 512.",
-            "Самая длинная волна — примерно 19 869 позиций для d = 16 и 60 611 для d = 512.",
+            "Самая длинная волна — примерно 19 869 позиций для d = 16 и 60 611 для d = 512.",
         ),
         check=_wavelength_numbers,
         shown=Text("{narrow:.2f} and {wide:.2f} positions", "{narrow:.2f} и {wide:.2f} позиций"),

@@ -30,14 +30,14 @@ def label(name: str, *, language: Language) -> str:
         language: "en" or "ru".
 
     Returns:
-        Markdown.
+        Markdown, in one element: what holds a box's label sets the parts of a text side by side.
 
     Example:
         >>> "**holds**: Without a mask, self-attention" in label("equivariance", language="en")
         True
     """
     claim = find(name)
-    return f"**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}"
+    return f"<span>**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}</span>"
 
 
 def opened(name: str, *, language: Language) -> str:
