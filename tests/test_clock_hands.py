@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -127,6 +128,39 @@ def test_words_are_in_the_language() -> None:
     assert figure.get_suptitle() == "RoPE: пары как стрелки часов, от быстрых к медленным"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["запрос в позиции 3", "ключ в позиции 1"]
     assert figure.axes[1].get_title() == "пара 1: измерения 1, 3"
+
+
+@pytest.mark.parametrize(
+    ("position", "english", "russian"),
+    [
+        (1234567, "1,234,567", "1\u00a0234\u00a0567"),
+        (1234560, "1,234,560", "1\u00a0234\u00a0560"),
+        (-0.5, "\u22120.5", "\u22120.5"),
+        (-1234567.25, "\u22121,234,567.25", "\u22121\u00a0234\u00a0567.25"),
+        (Fraction(1, 4), "0.25", "0.25"),
+        (Fraction(1, 3), "0.3333333333333333", "0.3333333333333333"),
+    ],
+)
+def test_positions_are_written_in_full(position: Any, english: str, russian: str) -> None:
+    rope = Rope(head_dim=2, layout="half")
+    for language, said in (("en", f"query at {english}"), ("ru", f"запрос в позиции {russian}")):
+        figure = plots.clock_hands(rope, position=position, key=position, language=language)
+        query, key = (text.get_text() for text in figure.legends[0].get_texts())
+        assert query == said
+        assert key.endswith(said.rpartition(" ")[2])
+
+
+def test_the_default_device_has_no_say() -> None:
+    rope = Rope(head_dim=2, layout="half")
+    with torch.device("meta"):
+        (dial,) = plots.clock_hands(rope, position=1).axes
+    assert hands_of(dial)[0][0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_slowest_pairs_fit_their_dials() -> None:
+    rope = Rope(head_dim=6, layout="half", inverse_frequencies=(1.0, 1e-9, 1e-300))
+    below = [dial.texts[0].get_text() for dial in plots.clock_hands(rope, position=1).axes]
+    assert below == ["a turn in 6.28 tokens", "a turn in 6.28e+09 tokens", "a turn in 6.28e+300 tokens"]
 
 
 @pytest.mark.parametrize(

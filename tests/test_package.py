@@ -217,6 +217,7 @@ NO_EXAMPLE = {
     "Measured": "made by judged()",
     "Claim": "written down in the ledger",
     "Settled": "made by settle()",
+    "UnmeasuredError": "raised by loss() and the like",
     "MultimodalPositions": "made by each builder",
     "TokenRows": "made by token_rows()",
     "Blocks": "made by find_blocks()",

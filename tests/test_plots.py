@@ -733,6 +733,8 @@ def test_wavelengths_are_two_pi_over_the_frequencies() -> None:
     assert set(trained.get_ydata()) == {32}
     assert figure.axes[0].get_ylabel() == "tokens for a full turn"
     assert len(plots.wavelengths(Rope(head_dim=8, layout="half"), trained=32, language="ru").axes[0].lines) == 2
+    for language, said in (("en", "trained length, 4,096 tokens"), ("ru", "длина обучения, 4\u00a0096 токенов")):
+        assert plots.wavelengths(rope, trained=4096, language=language).axes[0].lines[-1].get_label() == said
     still = Rope(head_dim=8, layout="half", scaling=scaling.Proportional(proportion=0.5))
     assert list(plots.wavelengths(still, trained=32).axes[0].lines[0].get_xdata()) == [0, 1]
     with pytest.raises(TypeError, match="needed a Rope"):

@@ -62,6 +62,26 @@ def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
     return context
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001 (MkDocs names them)
+    """Leave out of the contents what repeats the heading above it, as a class does under its own title.
+
+    Args:
+        html: of the page.
+        page: whose contents are made.
+        config: MkDocs' configuration.
+        files: of the site.
+
+    Returns:
+        The same.
+    """
+    waiting = list(page.toc)
+    while waiting:
+        heading = waiting.pop()
+        heading.children = [below for below in heading.children if below.title != heading.title]
+        waiting += heading.children
+    return html
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001 (MkDocs names them)
     """Turn links into the repository into links of the site.
 

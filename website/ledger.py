@@ -16,14 +16,15 @@ HEADS = {
 
 This project began from two course notes in Russian. Every statement of theirs that can be checked stands here once, in our own
 words, with what a check found when this page was made. `ordinate claims` runs the checks anew, and `ordinate claims NAME --code`
-shows one.
+shows one. What printed code must do to be of use counts as claimed.
 """,
     "ru": """\
 # Реестр утверждений
 
 Проект начался с двух заметок курса. Каждое их утверждение, которое можно проверить, записано здесь один раз, нашими словами, вместе
 с тем, что показала проверка, когда строилась эта страница. `ordinate claims --lang ru` выполняет проверки заново,
-`ordinate claims ИМЯ --lang ru --code` показывает одну из них.
+`ordinate claims ИМЯ --lang ru --code` показывает одну из них. То, без чего напечатанный код бесполезен, тоже считается
+утверждением.
 """,
 }
 WORDS = {
@@ -45,6 +46,9 @@ def page(language: Language) -> str:
 
     Returns:
         Markdown; every claim's anchor is its name.
+
+    Raises:
+        ValueError: if a verdict is not the recorded one, or a claim names a scheme without a page.
     """
     parts = [HEADS[language], _summary(language)]
     for note in Note:
@@ -76,12 +80,18 @@ def _entry(claim: Claim, language: Language) -> str:
     lines.append(
         f'**{WORDS["verdict"].said(language)}:** <span class="verdict {verdict}">{VERDICTS[claim.verdict].said(language)}</span>'
     )
-    measured = claim.shown.said(language).format(**_settled()[claim.name].measured.values)
+    measured = _settled()[claim.name].shown(language)
     lines.append(f"**{WORDS['measured'].said(language)}:** {prose.markdown(measured)}")
     if claim.truth.en:
         lines.append(f"**{WORDS[verdict].said(language)}:** {prose.markdown(claim.truth.said(language))}")
     if claim.schemes:
         up = "../" if language == "ru" else ""
-        links = ", ".join(f"[{SCHEMES[name]}]({up}schemes/{name}.md)" for name in claim.schemes if name in SCHEMES)
+        links = ", ".join(f"[{_title(name, claim)}]({up}schemes/{name}.md)" for name in claim.schemes)
         lines.append(f"**{WORDS['schemes'].said(language)}:** {links}")
     return "\n\n".join(lines)
+
+
+def _title(scheme: str, claim: Claim) -> str:
+    if scheme not in SCHEMES:
+        raise ValueError(f"{claim.name}: needed schemes out of {', '.join(SCHEMES)}, got {scheme}")
+    return SCHEMES[scheme]

@@ -15,8 +15,9 @@ search:
 
 A rule changes the frequencies of a RoPE, so that it reaches beyond the length it was trained on: `Rope(..., scaling=RULE)`. Each is
 a frozen dataclass of plain numbers, held against transformers bit for bit where transformers has it. The figures show the
-wavelength of every pair of a head of 64, base 10000, beside a trained length of 4,096 tokens: a pair above the dotted line never
-completed a turn in training, and reaches phases that no weight has met when sequences grow.
+wavelength of every pair of a head of 64, base 10000, beside a trained length of 4,096 tokens. A pair that without the rule (the
+dashed line) lies above the dotted line never completed a turn in training; when sequences grow, it reaches phases that no weight
+has met.
 
 [How far does a checkpoint go?](stretching.md) measures them on a checkpoint; `ordinate theory` says what one does to every pair.
 

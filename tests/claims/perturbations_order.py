@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from perturbations_words import with_losses, with_order
 
-from ordinate.claims.layers import layer_norm
+from ordinate.claims.layers import layer_norm, softmax
+from ordinate.claims.library import attended_causally
 from ordinate.claims.order import attention
 from ordinate.claims.recurrence import attention_of_one
 from ordinate.claims.word_order import encoder, recurrent
@@ -38,7 +39,12 @@ PERTURBED_ORDER: dict[str, list[dict[str, Any]]] = {
         {"layers": (_centred_over_tokens,)},  # equivariant, but not by tokens
     ],
     "padding-mask": [{"attend": _looks_at_places}, {"mask_moves": False}, {"attend": _blind_to_masks}],
-    "causal-mask": [{"causal": np.zeros((3, 3), dtype=bool)}, {"attend": _blind_to_masks}],
+    "causal-mask": [
+        {"causal": np.zeros((3, 3), dtype=bool)},
+        {"attend": _blind_to_masks},
+        {"ours": (lambda q, k, v: softmax(q @ k.T / 8**0.5) @ v,)},
+        {"ours": (attended_causally, lambda q, k, v: np.roll(attended_causally(q, k, v), 1, axis=0))},
+    ],
     "dog-bites-man": [{"encode": lambda x: encoder(x + np.outer(np.arange(len(x)), np.arange(8)))}, {"encode": lambda x: 0 * x}],
     "pooled-classifier": [{"pool": lambda vectors: vectors[0]}, {"results": with_order("nope", 1.0)}],
     "recurrent-order": [{"read": lambda x: np.repeat(x.sum(0)[None], 3, axis=0)}, {"results": with_order("gru", 0.5)}],

@@ -12,6 +12,7 @@ from torch import nn
 
 from ordinate import reference
 from ordinate.claims.order import attention
+from ordinate.claims.words_biases import deberta
 from ordinate.claims.words_code import module
 from ordinate.claims.words_example import SUMS
 from ordinate.claims.words_tables import GPT, T5
@@ -58,6 +59,11 @@ def _keys_alone(q: Any, k: Any, keys: Any, _: Any) -> Any:
     return reference.deberta(q, k, range(len(q)), range(len(k)), keys, None, len(keys) // 2)
 
 
+def _from_the_end(q: Any, k: Any, keys: Any, queries: Any) -> Any:
+    """The distance with the other sign."""
+    return deberta(q[::-1].copy(), k[::-1].copy(), keys, queries)[::-1, ::-1]
+
+
 def _penalty(power: float, factor: float) -> Any:
     slopes = factor * 2.0 ** -np.arange(1, 9)
     return lambda distance: -np.multiply.outer(slopes, abs(distance) ** power)
@@ -85,6 +91,7 @@ PERTURBED_WORDS: dict[str, list[dict[str, Any]]] = {
         {"results": with_order("nope", 1.0)},
         {"results": with_order("sinusoidal", 0.5)},
         {"results": with_losses(STEEP, "sinusoidal", tasks=("text",))},
+        {"results": with_losses(FLAT, "nope", tasks=("shift",))},
     ],
     "first-word": [{"attend": _looks_at_places}, {"causal": np.zeros((3, 3), dtype=bool)}],
     "formula-function": [
@@ -107,7 +114,7 @@ PERTURBED_WORDS: dict[str, list[dict[str, Any]]] = {
     "example-sums": [{"sums": (*SUMS[:2], (1.51, -0.11, 0.27, -0.16))}, {"vectors": RIGHT}],
     "unique-words": [{"definition": lambda positions, width: np.zeros((len(positions), width))}],
     "unique-pattern": [{"counted_in": "float32"}, {"counted_in": "float64"}],
-    "any-length": [
+    "scales-automatically": [
         {"results": with_losses(FLAT, "sinusoidal")},
         {"definition": lambda positions, width: 0.5 * reference.sinusoidal(positions, width)},
     ],
@@ -115,12 +122,21 @@ PERTURBED_WORDS: dict[str, list[dict[str, Any]]] = {
     "bert-gpt-sinusoids": [{"bert": T5}, {"gpt": T5}, {"gpt_2": T5}],
     "t5-table": [{"t5": GPT}],
     "table-weights": [{"table": _frozen}, {"table": lambda length, width: nn.Embedding(length, 2 * width)}],
-    "table-optimal": [{"results": with_losses(STEEP, "learned")}, {"results": with_losses((9.0,) * 4, "learned")}],
+    "table-optimal": [{"results": with_losses(STEEP, "learned")}, {"results": with_losses((1.6,) * 4, "learned", tasks=("last",))}],
     "table-lengths": [{"overflow": "wrap"}],
-    "deberta-bias": [{"bias": _by_distance}, {"bias": _keys_alone}],
-    "relative-universal": [{"results": with_losses(FLAT, "t5", "rope")}, {"results": with_losses(STEEP, "alibi")}],
+    "deberta-bias": [
+        {"bias": _by_distance},
+        {"bias": _keys_alone},
+        {"bias": _from_the_end},
+        {"formula": lambda q, k, keys, queries: 3**0.5 * deberta(q, k, keys, queries)},
+    ],
+    "relative-universal": [
+        {"results": with_losses(FLAT, "t5", "rope")},
+        {"results": with_losses(FLAT, "t5")},
+        {"results": with_losses(STEEP, "alibi")},
+    ],
     "bloomberg-alibi": [{"bloom": GPT}],
-    "alibi-shift": [{"penalty": _penalty(0.5, 1.0)}, {"penalty": _penalty(1.0, 2.0)}],
+    "alibi-shift": [{"penalty": _penalty(0.5, 1.0)}, {"penalty": _penalty(1.0, 2.0)}, {"penalty": _penalty(1.0, 0.5)}],
     "module-adds": [{"make": _Bare}],
     "module-lengths": [{"make": _Bare}],
     "module-imports": [{"own": lambda: {"math": math}}, {"earlier": {}}],

@@ -20,7 +20,7 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 import ordinate.lab
 from ordinate import reference
 from ordinate.claims import find
-from ordinate.claims.words_biases import _deberta
+from ordinate.claims.words_biases import deberta
 
 FREQUENCIES = [10000.0 ** (-2 * i / 512) for i in range(256)]
 
@@ -38,7 +38,7 @@ def mean(task: str, scheme: str, length: int) -> float:
 
 
 def test_trained_losses_are_those_of_the_file() -> None:
-    found = values("any-length")
+    found = values("scales-automatically")
     for task in ("text", "shift", "last"):
         assert found[task] == pytest.approx(mean(task, "sinusoidal", 3) - mean(task, "sinusoidal", 0), abs=1e-12)
     found = values("relative-distances")
@@ -154,7 +154,7 @@ def test_deberta_is_the_loops() -> None:
     q, k = generator.normal(size=(2, 5, 16))
     keys, queries = generator.normal(size=(2, 10, 16))
     wanted = reference.deberta(q, k, range(5), range(5), keys, queries, 5) * (3 * 16) ** -0.5
-    assert np.abs(_deberta(q, k, keys, queries) - wanted).max() < 1e-12
+    assert np.abs(deberta(q, k, keys, queries) - wanted).max() < 1e-12
 
 
 def test_the_function_on_odd_widths() -> None:

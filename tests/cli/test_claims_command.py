@@ -20,6 +20,8 @@ import pytest
 import ordinate.claims
 from ordinate.claims import CLAIMS, Claim, Measured, Note, Text, Verdict, ledger
 from ordinate.claims.claim import judged
+from ordinate.claims.kept_losses import UnmeasuredError
+from ordinate.cli.claims_text import ending
 from ordinate.cli.main import main
 from ordinate.lab import kept
 from ordinate.lab.results import Comparison
@@ -125,7 +127,7 @@ def test_russian(capsys: pytest.CaptureFixture[str], option: str) -> None:
         "",
     ]
     assert "  на деле: Ходят." in lines
-    assert re.match(r"утверждений: 3, за \d+,\d с; ✓ верно: 1; ± верно при условии: 1; ✗ неверно: 1$", lines[-1])
+    assert re.match(r"3 утверждения за \d+\.\d с; ✓ верно: 1; ± верно при условии: 1; ✗ неверно: 1$", lines[-1])
     assert not re.search("measured|recorded|holds|claims", "\n".join(lines))
 
 
@@ -164,8 +166,9 @@ def test_choice(capsys: pytest.CaptureFixture[str], arguments: list[str], names:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tow"], "unknown claim 'tow'; did you mean two? (`ordinate claims` lists all)"),
+        (["tow"], "unknown claim 'tow'; did you mean two? (`ordinate claims --list`)\n"),
         (["two", "pigs-fry", "zzz"], "unknown claim 'pigs-fry'; did you mean pigs-fly?"),
+        (["p1", "p2", "p3", "p4", "p5"], "unknown claim 'p1'"),
         (["a\nb"], "unknown claim 'a\\nb'"),
         (["two", "--note", "words"], "needed a choice that leaves a claim, got none: leave out a NAME, --note or --verdict"),
         (["--results", "nowhere.json"], "--results: needed a results.json of `ordinate compare`, or its folder, got nowhere.json"),
@@ -179,6 +182,35 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: li
     assert printed.err.startswith(f"ordinate claims: {message}")
     assert printed.err.count("\n") == 1
     assert ("unknown claim 'zzz'" in printed.err) == ("zzz" in arguments)
+
+
+@pytest.mark.usefixtures("use")
+def test_many_unknown_names_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", *(f"qq{number}" for number in range(50))]) == 2
+    said = capsys.readouterr().err
+    assert re.findall(r"qq\d+", said) == ["qq0", "qq1", "qq2"]
+    assert said.endswith("; and 47 more names that are unknown\n")
+    assert main(["claims", "qq0", "qq1", "qq2"]) == 2
+    assert "more names" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "en", "ru"),
+    [
+        (1, "1 claim in 0.5 s", "1 утверждение за 0.5 с"),
+        (2, "2 claims in 0.5 s", "2 утверждения за 0.5 с"),
+        (5, "5 claims in 0.5 s", "5 утверждений за 0.5 с"),
+        (11, "11 claims in 0.5 s", "11 утверждений за 0.5 с"),
+        (12, "12 claims in 0.5 s", "12 утверждений за 0.5 с"),
+        (21, "21 claims in 0.5 s", "21 утверждение за 0.5 с"),
+        (114, "114 claims in 0.5 s", "114 утверждений за 0.5 с"),
+        (123, "123 claims in 0.5 s", "123 утверждения за 0.5 с"),
+    ],
+)
+def test_counted_claims_agree_with_their_number(number: int, en: str, ru: str) -> None:
+    found = [ledger.Settled(SMALL[1], _two(), 0.0)] * number
+    for language, total in (("en", en), ("ru", ru)):
+        assert "; ".join(ending(found, language, seconds=0.5)).split(";")[0] == total
 
 
 @pytest.mark.usefixtures("use")
@@ -280,6 +312,44 @@ def test_results_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert printed.err.startswith("ordinate claims: --results: needed a results.json of `ordinate compare` in format")
 
 
+def test_a_remark_on_the_packages_losses_is_not_made_of_others(
+    use: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def holds(results: Comparison | None = None) -> Measured:
+        return judged(holds=True, source="kept" if results is None else "own")
+
+    use(claim("good", holds, Verdict.HOLDS, "{source}", truth=Text("Of ours.", "О наших.")), *SMALL[1:])
+    assert main(["claims"]) == 0
+    printed = capsys.readouterr().out
+    assert "  remark: Of ours.\n" in printed
+    assert main(["claims", "good", "--lang", "ru"]) == 0
+    assert "  замечание: О наших.\n" in capsys.readouterr().out
+    assert main(["claims", "--results", str(kept.KEPT)]) == 0
+    printed = capsys.readouterr().out
+    assert "measured: own" in printed
+    assert "Of ours" not in printed
+    assert "  condition: If trained.\n" in printed
+    assert main(["claims", "--json", "--results", str(kept.KEPT)]) == 0
+    assert "Of ours" not in capsys.readouterr().out
+
+
+def test_what_was_not_measured_is_said(use: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    def lacks() -> Measured:
+        raise UnmeasuredError("needed a scheme", "нужна схема")
+
+    use(claim("lacks", lacks, Verdict.HOLDS, "{nothing}"))
+    for language, line in (
+        ("en", "  measured: nothing to judge by: needed a scheme\n"),
+        ("ru", "  измерено: судить не по чему: нужна схема\n"),
+    ):
+        assert main(["claims", "--lang", language]) == 1
+        assert line in capsys.readouterr().out
+    assert main(["claims", "--json"]) == 1
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert entry["verdict"] == "not settled"
+    assert entry["values"] == {"reason": "needed a scheme", "reason_ru": "нужна схема"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -345,10 +415,61 @@ def test_plain_marks_where_there_is_no_letter() -> None:
     ]
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
-    script = 'set -o pipefail; "$0" -c "$1" claims --list | true'
-    done = subprocess.run(["bash", "-c", script, sys.executable, PROGRAM], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
+@pytest.mark.parametrize("extra", [[], ["--list"]])
+def test_json_is_escaped_where_there_are_no_letters(extra: list[str]) -> None:
+    plain, letters = (fresh("equivariance", "--json", *extra, PYTHONIOENCODING=code).stdout for code in ("ascii", "utf-8"))
+    assert plain.isascii()
+    assert "?" not in json.loads(plain)[0]["statement"]["ru"]
+    assert json.loads(plain)[0]["statement"] == json.loads(letters)[0]["statement"]
+    assert "\\u" in plain
+    assert "\\u" not in letters
+
+
+def shell(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", "-c", f"set -o pipefail; {script}", sys.executable, PROGRAM, "claims", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+WRONG = (
+    "import sys, dataclasses, ordinate.claims as c\n"
+    "from ordinate.cli.main import main\n"
+    "wrong = dataclasses.replace(c.find('equivariance'), verdict=c.Verdict.FAILS)\n"
+    "c.CLAIMS = (wrong,)\n"
+    "sys.exit(main(['claims']))\n"
+)
+
+
+def test_a_reader_that_leaves_has_not_changed_a_verdict() -> None:
+    done = shell('"$0" -c "import time; time.sleep(0.5); $1" "${@:2}" | true', "--list", "--json")
+    assert (done.stderr, done.returncode) == ("", 3)
+
+
+@pytest.mark.parametrize("arguments", [["equivariance"], ["--list"], ["equivariance", "--json"]])
+def test_a_full_disk_has_not_changed_a_verdict(arguments: list[str]) -> None:
+    done = shell('"$0" -c "$1" "${@:2}" > /dev/full', *arguments)
+    assert (done.stderr, done.returncode) == ("ordinate: could not write (No space left on device)\n", 3)
+
+
+@pytest.mark.parametrize(("closed", "out", "err"), [(">&-", False, True), ("2>&-", True, False), (">&- 2>&-", False, False)])
+def test_closed_streams_do_not_hide_the_verdict(closed: str, out: bool, err: bool) -> None:
+    done = shell(f'"$0" -c "$1" "${{@:2}}" {closed}', "equivariance")
+    assert (bool(done.stdout), done.stderr, done.returncode) == (out, "", 0)
+    command = ["bash", "-c", f'"$0" -c "$1" {closed}', sys.executable, WRONG]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (bool(done.stdout), bool(done.stderr), done.returncode) == (out, err, 1)
+    done = shell(f'"$0" -c "$1" "${{@:2}}" {closed}', "nothing-like-it")
+    assert (done.stdout, bool(done.stderr), done.returncode) == ("", err, 2)
+
+
+def test_an_error_that_cannot_be_said_is_no_traceback() -> None:
+    command = ["bash", "-c", '"$0" -c "$1" claims equivariance > /dev/full 2> /dev/full', sys.executable, PROGRAM]
+    assert subprocess.run(command, check=False).returncode == 3
+
+
+def test_the_help_names_every_status() -> None:
+    said = fresh("--help").stdout
+    assert "0 if every verdict is the recorded one, 1 if any is another, 2 for bad input" in said
+    assert "3 if the output could not be written" in said
 
 
 def test_progress_is_shown_on_a_terminal_alone() -> None:

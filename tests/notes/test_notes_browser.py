@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ordinate import notes
+from ordinate.notes import controls
 from ordinate.notes.texts import SECTIONS, TEXTS
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="needs playwright and a chromium: pip install playwright")
@@ -169,6 +170,33 @@ def test_lists_change_their_figures(page: tuple[Any, Seen]) -> None:
     opened.locator("img[alt*='scaling=Linear(']").wait_for()
     opened.get_by_label(TEXTS["task"].en, exact=True).select_option(TEXTS["last"].en)
     opened.locator(f"img[alt^='{TEXTS['last'].en}']").wait_for()
+
+
+def test_the_slider_of_heads_comes_and_goes_with_the_scheme(page: tuple[Any, Seen]) -> None:
+    opened, _ = page
+    slider = opened.get_by_role("slider", name=TEXTS["heads"].en, exact=True)
+    assert slider.count() == 0
+    opened.get_by_label(TEXTS["scheme"].en, exact=True).select_option("ALiBi")
+    opened.locator("img[alt*='ALiBi(n_heads=4']").wait_for()
+    slider.focus()
+    opened.keyboard.press("ArrowRight")
+    opened.locator("img[alt*='ALiBi(n_heads=8']").wait_for()
+    opened.get_by_label(TEXTS["scheme"].en, exact=True).select_option("RoPE")
+    slider.wait_for(state="detached")
+    opened.get_by_label(TEXTS["scheme"].en, exact=True).select_option("T5")
+    opened.locator("img[alt*='T5Bias(n_heads=8']").wait_for()  # what was chosen stays
+    assert slider.get_attribute("aria-valuenow") == str(controls.HEADS.index(8))
+
+
+def test_verdicts_are_coloured(page: tuple[Any, Seen]) -> None:
+    opened, _ = page
+    colours = opened.locator(".verdict > strong").evaluate_all(
+        "parts => parts.map(part => [part.parentElement.className, getComputedStyle(part).color])"
+    )
+    found = dict(colours)
+    assert sorted(found) == ["verdict condition", "verdict fails", "verdict holds"]
+    assert len(set(found.values())) == 3
+    assert len({tuple(pair) for pair in colours}) == 3
 
 
 def test_three_words_of_one_s_own(page: tuple[Any, Seen]) -> None:

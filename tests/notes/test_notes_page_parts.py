@@ -15,14 +15,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import marimo as mo
 import numpy as np
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import ordinate.lab.kept as kept_results
 from ordinate import notes
 from ordinate.claims import CLAIMS, find
-from ordinate.claims.claim import TITLES, VERDICTS
+from ordinate.claims.claim import TITLES, VERDICTS, Verdict
 from ordinate.notes import choices, controls, curves, figures, linked, pictures, results, serving, words
 from ordinate.notes.texts import SCHEMES, SECTIONS, TEXTS
 from ordinate.plots import canvas
@@ -34,6 +36,7 @@ MAKERS: dict[str, Any] = {
     "encoding": controls.encoding,
     "rotation": controls.rotation,
     "distance": controls.distance,
+    "heads": lambda kept, language: {"heads": controls.heads(kept, "alibi", language)[0]},
     "stretching": controls.stretching,
     "words": controls.words,
     "beyond": lambda kept, language: {"task": controls.task(kept, ("text", "shift", "last"), language)},
@@ -166,11 +169,27 @@ def test_rules_slow_the_slowest_pair(rule: Any, slowest: float) -> None:
     assert made.inverse_frequencies[0] == pytest.approx(0.25 if rule == "linear" else 1.0, rel=1e-9)
 
 
-def test_wavelengths_count_the_pairs_that_finish_a_turn() -> None:
-    page = figures.wavelengths(head_width=64, base=10_000, rule="linear", factor=4, trained=4096, language="en")
-    inside = sum(4 * 2 * math.pi * 10000 ** (pair / 32) <= 4096 for pair in range(32))
-    assert f"{inside} of 32 pairs finish a turn" in alt_of(page)
-    assert "scaling=Linear(factor=4))" in alt_of(page)
+@pytest.mark.parametrize("rule", controls.RULES)
+def test_wavelengths_count_the_pairs_that_finished_a_turn_in_training(rule: Any) -> None:
+    page = figures.wavelengths(head_width=64, base=10_000, rule=rule, factor=4, trained=4096, language="en")
+    inside = sum(2 * math.pi * 10000 ** (pair / 32) <= 4096 for pair in range(32))
+    assert inside == 23
+    assert f"Without a rule, as in training, {inside} of 32 pairs finish a turn" in alt_of(page)
+    assert ("scaling=" in alt_of(page)) == (rule != "none")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_slider_of_heads_is_shown_where_the_figure_changes(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(figure: Any, **_: str) -> Any:
+        FigureCanvasAgg(figure)
+        figure.supxlabel("")  # the call names the heads in any case
+        figure.canvas.draw()
+        return np.asarray(figure.canvas.buffer_rgba()).tobytes()
+
+    monkeypatch.setattr(figures, "shown", drawn)
+    one, many = (figures.against_distance(scheme=scheme, heads=heads, reach=8, language="en") for heads in (1, 8))
+    _, shown = controls.heads({}, scheme, "en")
+    assert shown == (one != many)
 
 
 def test_pictures_escape_their_words() -> None:
@@ -221,15 +240,40 @@ def test_a_line_that_ends_early_says_so() -> None:
 def test_the_page_says_whose_results_they_are(language: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     comparison, path = results.chosen()
     assert path is None
-    assert f"`{comparison.command}`" in results.whose(comparison, path, language=language)
+    assert f"<code>{comparison.command}</code>" in html.unescape(results.whose(comparison, path, language=language))
     own = tmp_path / "study.json"
     own.write_text(kept_results.KEPT.read_text().replace('"length": 64', '"length": 32'))
     monkeypatch.setenv(results.RESULTS, str(own))
     comparison, path = results.chosen()
     said = results.whose(comparison, path, language=language)
     assert path == own
-    assert f"`{own}`" in said
+    assert f"<code>{own}</code>" in html.unescape(said)
     assert "32" in said
+
+
+def test_what_a_file_says_stays_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = "ordinate `compare` <img src=x onerror=alert(1)> [a](javascript:b) **c** $d$ &amp;\n\n<script>e</script>"
+    data = json.loads(kept_results.KEPT.read_text())
+    data["command"] = evil
+    own = tmp_path / "`<b>own`"
+    own.mkdir()
+    (own / "results.json").write_text(json.dumps(data))
+    monkeypatch.setenv(results.RESULTS, str(own))
+    page = mo.md(results.whose(*results.chosen(), language="en")).text
+    assert not re.search("<(img|script|a|strong|b|marimo-tex)\\b", page)
+    assert [html.unescape(said) for said in re.findall("<code>(.*?)</code>", page, re.DOTALL)] == [str(own), evil]
+
+
+@pytest.mark.parametrize("left", ["no cells", "no losses", "no numbers"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_comparison_without_losses_says_so(left: str, language: Any) -> None:
+    comparison = kept_results.read_comparison()
+    if left == "no cells":
+        comparison.outcomes.clear()
+    for outcome in comparison.outcomes.values():
+        object.__setattr__(outcome, "losses", (None if left == "no losses" else math.nan,) * len(outcome.losses))
+    for task in comparison.settings.length_tasks:
+        assert curves.curves(comparison, task=task, language=language) == f"<p>{TEXTS['results_empty'].said(language)}</p>"
 
 
 # Three words
@@ -298,13 +342,39 @@ def test_every_section_has_claims_and_every_name_is_one() -> None:
 def test_an_opened_box_has_all_of_the_claim(language: Any) -> None:
     claim = find("causal-mask")
     verdict = VERDICTS[claim.verdict].said(language)
-    assert linked.label("causal-mask", language=language) == f"<span>**{verdict}**: {claim.statement.said(language)}</span>"
+    label = f'<span class="verdict holds">**{verdict}**: {claim.statement.said(language)}</span>'
+    assert linked.label("causal-mask", language=language) == label
     said = linked.opened("causal-mask", language=language)
     assert claim.truth.said(language) in said
     assert f"→ **{verdict}**" in said
     assert "«Позиционные представления»" in said
     measured = f"{claim.check().values['difference']:.2f}"
     assert measured in said
+    assert ("`ordinate claims causal-mask --lang ru`" in said) == (language == "ru")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "heading"),
+    [
+        (Verdict.HOLDS, ("Remark", "Замечание")),
+        (Verdict.CONDITION, ("Condition", "Условие")),
+        (Verdict.FAILS, ("What is true", "Что верно на деле")),
+    ],
+)
+def test_a_truth_is_called_by_the_verdict(verdict: Verdict, heading: tuple[str, str]) -> None:
+    name = next(claim.name for claim in CLAIMS if claim.verdict is verdict and claim.truth.en)
+    for language, said in zip(LANGUAGES, heading, strict=True):
+        assert f"**{said}:** {find(name).truth.said(language)}" in linked.opened(name, language=language)
+
+
+def test_verdicts_have_colours_that_can_be_read() -> None:
+    style = APP.with_name("app.css").read_text()
+    colours = dict(re.findall(r"\.verdict\.(\w+) > strong { color: #(\w{6}); }", style))
+    assert sorted(colours) == sorted(kind.name.lower() for kind in {claim.verdict for claim in CLAIMS})
+    for colour in colours.values():
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 4.5  # contrast with white, as WCAG has it
 
 
 # The app
@@ -350,8 +420,8 @@ def test_each_figure_waits_for_its_own_controls_only() -> None:
             assert returned.value is not None
             makers |= dict.fromkeys(re.findall(r"\w+", ast.unparse(returned.value)), made)
     of_figures = [{makers[a.arg] for a in cell.args.args if a.arg in makers} for cell in cells if "figures." in ast.unparse(cell)]
-    assert of_figures == [{"encoding"}, {"encoding"}, {"rotation"}, {"rotation"}, {"distance"}, {"stretching"}]
-    assert all(len({makers[a.arg] for a in cell.args.args if a.arg in makers}) <= 1 for cell in cells)
+    assert of_figures == [{"encoding"}, {"encoding"}, {"rotation"}, {"rotation"}, {"distance", "heads"}, {"stretching"}]
+    assert all(len({makers[a.arg] for a in cell.args.args if a.arg in makers} - {"heads"}) <= 1 for cell in cells)
 
 
 def test_the_style_sheet_is_beside_the_app() -> None:

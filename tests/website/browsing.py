@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+READY = re.compile("Type to start searching|Начните печатать для поиска")
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -61,10 +65,13 @@ def watched(browser: Any, address: str, faults: list[str]) -> Any:
     return page
 
 
-def found(page: Any, start: str, words: str) -> str:
-    """Addresses that the search gives for some words, the best first."""
+def found(page: Any, start: str, words: str) -> list[str]:
+    """Pages that the search gives for some words, the best first. The field is filled without a key, as by pasting."""
     page.goto(start)
     page.locator("input.md-search__input").click()
+    # The field is also read when the index is ready: that is not what is tried here.
+    page.locator(".md-search-result__meta", has_text=READY).wait_for()
     page.locator("input.md-search__input").fill(words)
-    page.wait_for_selector(".md-search-result__item a")
-    return " ".join(page.locator(".md-search-result__item a").evaluate_all("links => links.map(link => link.href)"))
+    page.wait_for_selector(".md-search-result__item > a")
+    links = page.locator(".md-search-result__item > a").evaluate_all("links => links.map(link => link.href)")
+    return [link.partition("?")[0].partition("#")[0] for link in links]

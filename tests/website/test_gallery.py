@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import re
@@ -102,6 +103,40 @@ def test_figures_have_titles_and_named_axes(figures: dict[str, Any]) -> None:
 def test_a_page_that_does_not_fit_is_refused(page: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         entries(page)
+
+
+SECTION = '## {name}\n\n![{name}]({file})\n\n```python\n{code}plots.save(figure, "{file}")\n```\n'
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("# Gallery\n\nNothing yet.\n", "needed a page with a section for each figure, got none"),
+        ("".join(SECTION.format(name=name, file="a.svg", code="") for name in "AB"), "got a.svg more than once"),
+        *(
+            (
+                SECTION.format(name="A", file=file, code=""),
+                f"A: needed a plain name of a .png or .svg file beside the page, got {file}",
+            )
+            for file in ("../a.svg", "/tmp/a.svg", "b/a.svg", "..svg/a", "a.pdf", ".a.svg")
+        ),
+    ],
+)
+def test_a_page_of_no_figures_or_of_files_elsewhere_is_refused(page: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        entries(page)
+
+
+def test_a_block_that_leaves_the_program_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"^A: needed a block that runs to its end, got SystemExit\(0\)$"):
+        draw(Entry("A", "a.svg", "", "raise SystemExit(0)\n"), tmp_path)
+
+
+@pytest.mark.parametrize("end", ["", "raise ZeroDivisionError\n"])
+def test_a_default_dtype_ends_with_its_block(end: str, tmp_path: Path) -> None:
+    with contextlib.suppress(ZeroDivisionError):
+        draw(Entry("A", "a.svg", "", f"import torch\ntorch.set_default_dtype(torch.float64)\n{end}"), tmp_path)
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_the_command_writes_beside_the_page(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,20 @@ from ordinate.doctor.catalogue import ENTRIES
 from ordinate.faults import KINDS
 from ordinate.scaling import RULES
 from ordinate.schemes import AXES_SCHEMES, LARGE_SCHEMES, SCHEMES
-from website import api, concerns, figures, homes, links, navigation, written
+from website import api, concerns, figures, homes, ledger, links, navigation, written
 
 ROOT = Path(__file__).parents[2]
 EVERY_SCHEME = [*SCHEMES, *AXES_SCHEMES, *LARGE_SCHEMES]
 # Opened at two widths.
-OPENED = ("index.html", "start.html", "schemes/rope.html", "choosing.html", "ru/index.html")
+OPENED = ("index.html", "start.html", "schemes/rope.html", "scaling.html", "choosing.html", "ru/index.html")
+# Plain blocks, as formulas are, whose lines go beyond their box.
+CUT_OFF = """[...document.querySelectorAll(".highlight > pre > code")].filter(code => code.querySelector("span[class]") === null)
+    .filter(code => code.scrollWidth > code.clientWidth).map(code => code.innerText)"""
+# How many of the first page's cards stand side by side.
+CARDS = """[...document.querySelectorAll(".grid.cards > ul > li")]
+    .filter((card, _, all) => card.offsetTop === all[0].offsetTop).length"""
+# Whole words and a beginning, and a page that has each.
+RUSSIAN_WORDS = {"позиц": "ru/notes.html", "позиция": "ru/claims.html", "таблица": "ru/notes.html", "кэш": "ru/start.html"}
 ADDRESS = re.compile(r"""url\(\s*['"]?(?:https?:)?//|@import""")
 
 
@@ -84,6 +94,11 @@ def test_every_rule_has_its_wavelengths(site: Site) -> None:
     page = site.pages["scaling.html"]
     assert {source for source, alt in page.images} == {f"scaling/{name}.png" for name in RULES}
     assert {f"{kind.__module__}.{kind.__name__}" for kind in RULES.values()} <= page.anchors
+    contents = re.search(
+        r'<nav class="md-nav md-nav--secondary".*?</nav>\s*</div>', (site.folder / "scaling.html").read_text(), re.DOTALL
+    )
+    assert contents
+    assert re.findall(r'href="#([^"]+)"', contents[0]) == [kind.__name__.lower() for kind in RULES.values()]
 
 
 def test_every_image_says_what_it_shows(site: Site) -> None:
@@ -93,6 +108,15 @@ def test_every_image_says_what_it_shows(site: Site) -> None:
 def test_both_ledgers_have_every_claim(site: Site) -> None:
     for name in ("claims.html", "ru/claims.html"):
         assert {claim.name for claim in CLAIMS} <= site.pages[name].anchors
+
+
+def test_schemes_of_claims_are_pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for claim in CLAIMS:
+        assert {f"schemes/{name}.html" for name in claim.schemes} <= site.pages.keys(), claim.name
+    wrong = dataclasses.replace(next(claim for claim in CLAIMS if claim.schemes), schemes=("rope", "ropes"))
+    monkeypatch.setattr(ledger, "CLAIMS", (wrong,))
+    with pytest.raises(ValueError, match=rf"^{wrong.name}: needed schemes out of .*, got ropes$"):
+        ledger.page("en")
 
 
 def test_both_ledgers_say_what_was_measured(site: Site) -> None:
@@ -129,9 +153,9 @@ def test_links_out_of_docs_find_a_place_on_the_site() -> None:
     assert links.inside_the_site("contributing.md", "[a](docs/decisions) [b](docs/speed.md#measured)") == (
         "[a](decisions/README.md) [b](speed.md#measured)"
     )
-    ledger = "[a](../../src/ordinate/claims/#any-length)"
-    assert links.inside_the_site("ru/notes.md", ledger) == "[a](claims.md#any-length)"
-    assert links.inside_the_site("findings/README.md", ledger) == "[a](../claims.md#any-length)"
+    claim = "[a](../../src/ordinate/claims/#scales-automatically)"
+    assert links.inside_the_site("ru/notes.md", claim) == "[a](claims.md#scales-automatically)"
+    assert links.inside_the_site("findings/README.md", claim) == "[a](../claims.md#scales-automatically)"
     found = links.pointed_to({"index.md": "[a](../examples/) [b](../src/ordinate/schemes/rope.py) [c](https://example.org/x.py)"})
     assert "source/examples/index.md" in found
     assert "source/examples/small_model.py.md" in found
@@ -168,9 +192,15 @@ def test_pages_fit_search_finds_and_the_language_changes(site: Site) -> None:
                 page.goto(address + path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
                 assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)"), path
+                assert page.evaluate(CUT_OFF) == [], (path, width)
+        page.goto(address + "index.html")
+        assert page.evaluate(CARDS) == 1
         page.set_viewport_size({"width": 1280, "height": 900})
-        assert found(page, address + "start.html", "ALiBi").partition("?")[0] == address + "schemes/alibi.html"
-        assert "ru/" in found(page, address + "index.html", "позиц")
+        assert page.evaluate(CARDS) == 2
+        assert found(page, address + "start.html", "ALiBi")[0] == address + "schemes/alibi.html"
+        assert address + "api/checkpoints.html" in found(page, address + "index.html", "rotations")
+        for start, (words, leads) in product(("index.html", "ru/index.html"), RUSSIAN_WORDS.items()):
+            assert address + leads in found(page, address + start, words), (start, words)
         page.goto(address + "start.html")
         page.get_by_role("button", name="Select language").hover()
         page.get_by_role("link", name="Русский").first.click()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ordinate.claims import (
@@ -25,7 +27,8 @@ from ordinate.claims import (
     word_order,
     words,
 )
-from ordinate.claims.claim import Claim, Measured
+from ordinate.claims.claim import Claim, Language, Measured, Verdict
+from ordinate.claims.kept_losses import UnmeasuredError
 
 CLAIMS: tuple[Claim, ...] = (
     *order.CLAIMS,
@@ -61,23 +64,52 @@ class Settled:
         """Whether the verdict is the recorded one."""
         return self.measured.verdict is self.claim.verdict
 
+    def shown(self, language: Language) -> str:
+        """Put the measured values into their sentence; or say why nothing was measured."""
+        values = self.measured.values
+        if "reason" in values:
+            return str(values["reason_ru" if language == "ru" else "reason"])
+        return self.claim.shown.said(language).format(**values)
+
 
 def settle(claim: Claim) -> Settled:
-    """Run a claim's check.
+    """Run a claim's check, whatever torch is set to around it; the caller's settings and random state stay as they were.
 
     Args:
         claim: one of ``CLAIMS``.
 
     Returns:
-        The verdict with the figures.
+        The verdict with the figures; "not settled" with the reason if what the claim rests on was not measured.
 
     Example:
         >>> settle(find("equivariance")).as_recorded
         True
     """
     started = time.perf_counter()
-    measured = claim.check()
+    with _plain_torch():
+        try:
+            measured = claim.check()
+        except UnmeasuredError as missing:
+            measured = Measured(Verdict.UNSETTLED, {"reason": missing.reason.en, "reason_ru": missing.reason.ru})
     return Settled(claim, measured, time.perf_counter() - started)
+
+
+@contextlib.contextmanager
+def _plain_torch() -> Iterator[None]:
+    """Torch as it starts, on the CPU; afterwards as the caller had it."""
+    import torch
+
+    dtype = torch.get_default_dtype()
+    with (
+        torch.random.fork_rng(devices=[]),
+        torch.inference_mode(mode=False),  # and with gradients, as it starts
+        torch.device("cpu"),
+    ):
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(dtype)
 
 
 def find(name: str) -> Claim:
@@ -101,7 +133,7 @@ def find(name: str) -> Claim:
             return claim
     near = difflib.get_close_matches(name, [claim.name for claim in CLAIMS], n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise ValueError(f"unknown claim {name!r}{hint} (`ordinate claims` lists all)")
+    raise ValueError(f"unknown claim {name!r}{hint} (`ordinate claims --list`)")
 
 
 def about(scheme: str) -> tuple[Claim, ...]:

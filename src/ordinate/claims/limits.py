@@ -9,7 +9,7 @@ import numpy as np
 
 from ordinate import reference
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
-from ordinate.claims.kept_losses import LONGEST, kept, loss
+from ordinate.claims.kept_losses import LENGTH_TASKS, UnmeasuredError, kept, longest, require_learned, rise, whose
 from ordinate.claims.layers import Array
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Join = Callable[[Array, Array], Array]
 
 
 def _absolute_ends(results: Comparison | None = None) -> Measured:
-    """Ask a table for a row past its end; and read how losses rise to eight times the training length."""
+    """Ask a table for a row past its end; and read how losses rise to the longest tested length."""
     from ordinate.schemes import Learned
 
     refused = False
@@ -30,17 +30,18 @@ def _absolute_ends(results: Comparison | None = None) -> Measured:
         refused = True
     found = kept(results)
     rises = {
-        (task, scheme): loss(found, task, scheme, LONGEST) - loss(found, task, scheme)
-        for task in ("text", "shift", "last")
-        for scheme in ("sinusoidal", "rope")
+        (task, scheme): rise(found, task, scheme)
+        for task, scheme in (*((task, "sinusoidal") for task in LENGTH_TASKS), ("text", "rope"))
     }
-    soft = min(rises[task, "sinusoidal"] for task in ("text", "shift", "last"))
+    soft = min(rises[task, "sinusoidal"] for task in LENGTH_TASKS)
     return judged(
         holds=refused and soft > 0.1,
         rows=TABLE,
         text=rises["text", "sinusoidal"],
         shift=rises["shift", "sinusoidal"],
         rope=rises["text", "rope"],
+        times=longest(found),
+        **whose(results),
     )
 
 
@@ -82,13 +83,33 @@ def _compete(join: Join = summed) -> Measured:
 
 
 def _which_is_best(results: Comparison | None = None) -> Measured:
-    """The schemes with the lowest loss at eight times the training length, task by task."""
+    """The schemes with the lowest loss at the longest tested length, task by task."""
     found = kept(results)
-    longest = len(found.settings.budget.multiples) - 1
-    best = {task: [name for name in found.lowest(task, longest) if name != "gru"] for task in ("text", "shift", "last")}
+    times = longest(found)
+    _require_scatter(found)
+    place = found.settings.budget.multiples.index(times)
+    best = {task: [name for name in found.lowest(task, place) if name != "gru"] for task in LENGTH_TASKS}
+    for task, names in best.items():
+        require_learned(found, task, *names)
     shared = set(best["text"]) & set(best["shift"]) & set(best["last"])
     text, shift, last = (", ".join(names) for names in best.values())
-    return judged(holds=all(best.values()) and not shared, text=text, shift=shift, last=last)
+    return judged(holds=all(best.values()) and not shared, text=text, shift=shift, last=last, times=times, **whose(results))
+
+
+def _require_scatter(found: Comparison) -> None:
+    """Two seeds a model: one says nothing of how far apart two schemes must be."""
+    for task in LENGTH_TASKS:
+        spreads = [spread for scheme in found.settings.schemes if (spread := found.spread(task, scheme, 0)) is not None]
+        if not spreads:
+            raise UnmeasuredError(
+                f"needed results on {task!r}, got none; run `ordinate compare` with it",
+                f"нужны результаты на задаче {task!r}, а их нет; запустите `ordinate compare` с ней",
+            )
+        if (seeds := min(found.settings.seeds, *(spread.seeds for spread in spreads))) < 2:
+            raise UnmeasuredError(
+                f"needed two seeds or more, got {seeds}: one says nothing of the scatter; run `ordinate compare --seeds 2`",
+                f"нужно не меньше двух зёрен, а есть {seeds}: одно не говорит о разбросе; запустите `ordinate compare --seeds 2`",
+            )
 
 
 def _text_blind(schemes: tuple[Any, ...] | None = None) -> Measured:
@@ -121,12 +142,25 @@ def _text_blind(schemes: tuple[Any, ...] | None = None) -> Measured:
 
 
 def _scheme_decides(results: Comparison | None = None) -> Measured:
-    """How the loss on text rises to eight times the training length, from scheme to scheme."""
+    """How the loss on text rises to the longest tested length, from scheme to scheme."""
     found = kept(results)
     names = [name for name in found.settings.schemes if name != "gru"]
-    rises = {name: loss(found, "text", name, LONGEST) - loss(found, "text", name) for name in names}
+    if len(names) < 2:
+        raise UnmeasuredError(
+            f"needed results of two schemes or more, got {', '.join(names) or 'none'}",
+            f"нужны результаты хотя бы двух схем, а есть: {', '.join(names) or 'ни одной'}",
+        )
+    rises = {name: rise(found, "text", name) for name in names}
     best, worst = min(rises, key=lambda name: rises[name]), max(rises, key=lambda name: rises[name])
-    return judged(holds=rises[worst] - rises[best] > 0.5, best=best, least=rises[best], worst=worst, most=rises[worst])
+    return judged(
+        holds=rises[worst] - rises[best] > 0.5,
+        best=best,
+        least=rises[best],
+        worst=worst,
+        most=rises[worst],
+        times=longest(found),
+        **whose(results),
+    )
 
 
 CLAIMS = (
@@ -140,9 +174,9 @@ CLAIMS = (
         ),
         check=_absolute_ends,
         shown=Text(
-            "a table of {rows} rows has none for position {rows}; kept measurement, rise at eight times the training length: "
+            "a table of {rows} rows has none for position {rows}; {whose}, rise at {times} times the training length: "
             "sinusoids {text:+.2f} nats on text, {shift:+.2f} on repeating a token; RoPE {rope:+.2f} on text",
-            "в таблице из {rows} строк для позиции {rows} строки нет; сохранённое измерение, рост на восьмикратной длине: "
+            "в таблице из {rows} строк для позиции {rows} строки нет; {whose_ru}, рост на {times}-кратной длине обучения: "
             "синусоиды {text:+.2f} ната на тексте, {shift:+.2f} в повторении токена; RoPE {rope:+.2f} на тексте",
         ),
         verdict=Verdict.HOLDS,
@@ -180,9 +214,9 @@ CLAIMS = (
         ),
         check=_which_is_best,
         shown=Text(
-            "kept measurement, lowest loss at eight times the training length: text {text}; repeating a token {shift}; reading "
+            "{whose}, lowest loss at {times} times the training length: text {text}; repeating a token {shift}; reading "
             "what was written last {last}",
-            "сохранённое измерение, наименьшая потеря на восьмикратной длине: текст — {text}; повторение токена — {shift}; чтение "
+            "{whose_ru}, наименьшая потеря на {times}-кратной длине обучения: текст — {text}; повторение токена — {shift}; чтение "
             "последнего записанного — {last}",
         ),
         verdict=Verdict.HOLDS,
@@ -224,9 +258,9 @@ CLAIMS = (
         ),
         check=_scheme_decides,
         shown=Text(
-            "kept measurement, rise of the loss on text at eight times the training length: {least:+.2f} nats ({best}) to "
+            "{whose}, rise of the loss on text at {times} times the training length: {least:+.2f} nats ({best}) to "
             "{most:+.2f} ({worst}), everything else alike",
-            "сохранённое измерение, рост потери на тексте на восьмикратной длине: от {least:+.2f} ната ({best}) до {most:+.2f} "
+            "{whose_ru}, рост потери на тексте на {times}-кратной длине обучения: от {least:+.2f} ната ({best}) до {most:+.2f} "
             "({worst}), всё остальное одинаково",
         ),
         verdict=Verdict.HOLDS,

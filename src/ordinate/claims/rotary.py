@@ -8,26 +8,33 @@ from typing import Any
 import numpy as np
 
 from ordinate import reference
+from ordinate.claims import library
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
 from ordinate.claims.layers import Array
 from ordinate.claims.sinusoid_values import BASE
 
-Turn = Callable[[Array, Sequence[float], str], Array]
+Turn = Callable[[Array, Sequence[float], Any], Array]
 Phases = tuple[Any, Any]
 HEAD = 64
 FAR = 10**6
 
 
-def _pairs(turn: Turn = reference.rope) -> Measured:
-    """Turn vectors at fifty positions, and read each pair's angle and length."""
-    places = range(50)
+def _pairs(turn: Turn = reference.rope, ropes: tuple[Turn, ...] = (library.rope, library.rope_transformed)) -> Measured:
+    """Turn vectors at fifty positions, in float64 and by ``Rope`` with either layout, and read each pair's angle and length."""
+    read = [_read_pairs(turn, "interleaved"), *(_read_pairs(rope, layout) for rope in ropes for layout in ("interleaved", "half"))]
+    difference, length = (max(values) for values in zip(*read, strict=True))
+    return judged(holds=max(difference, length) < 1e-12, pairs=4, difference=difference, length=length)
+
+
+def _read_pairs(turn: Turn, layout: str) -> tuple[float, float]:
+    """How far the turns of four pairs are from the formula's, and their lengths from what they were."""
     x = np.tile(np.random.default_rng(0).normal(size=(1, 8)), (50, 1))
-    out = turn(x, places, "interleaved")
-    before, after = x[:, 0::2] + 1j * x[:, 1::2], out[:, 0::2] + 1j * out[:, 1::2]
+    out = turn(x, range(50), layout)
+    first, second = (slice(0, None, 2), slice(1, None, 2)) if layout == "interleaved" else (slice(0, 4), slice(4, None))
+    before, after = x[:, first] + 1j * x[:, second], out[:, first] + 1j * out[:, second]
     expected = np.exp(1j * np.arange(50)[:, None] * BASE ** (-np.arange(0, 8, 2) / 8))
-    difference = float(np.abs(after / before - expected).max())
-    length = float(np.abs(np.abs(after) - np.abs(before)).max())
-    return judged(holds=difference < 1e-12 and length < 1e-12, pairs=before.shape[1], difference=difference, length=length)
+    difference, length = np.abs(after / before - expected).max(), np.abs(np.abs(after) - np.abs(before)).max()
+    return float(difference), float(length)
 
 
 def _scores(turn: Turn, query: Array, key: Array, place: int, distance: int) -> float:
@@ -35,13 +42,19 @@ def _scores(turn: Turn, query: Array, key: Array, place: int, distance: int) -> 
     return float(turned[0] @ turned[1])
 
 
-def _difference(turn: Turn = reference.rope) -> Measured:
-    """Scores at one distance from forty places; then at another distance, and of another key."""
+def _difference(turn: Turn = reference.rope, rope: Turn = library.rope) -> Measured:
+    """Scores at one distance from forty places; then at another distance, and of another key: in float64 and by ``Rope``."""
+    spreads, distances, contents = zip(*(_score_changes(turning) for turning in (turn, rope)), strict=True)
+    spread, distance, content = max(spreads), min(distances), min(contents)
+    return judged(holds=spread < 1e-11 and distance > 0.1 and content > 0.1, spread=spread, distance=distance, content=content)
+
+
+def _score_changes(turn: Turn) -> tuple[float, float, float]:
+    """By how much a score varies over places, with the distance, and with the key."""
     query, key, other = np.random.default_rng(1).normal(size=(3, HEAD))
     scores = [_scores(turn, query, key, place, 7) for place in range(40)]
-    spread = float(np.ptp(scores))
-    distance, content = abs(_scores(turn, query, key, 0, 8) - scores[0]), abs(_scores(turn, query, other, 0, 7) - scores[0])
-    return judged(holds=spread < 1e-11 and distance > 0.1 and content > 0.1, spread=spread, distance=distance, content=content)
+    distance, content = _scores(turn, query, key, 0, 8), _scores(turn, query, other, 0, 7)
+    return float(np.ptp(scores)), abs(distance - scores[0]), abs(content - scores[0])
 
 
 def _exact(phases: Phases = ("exact", "float32"), turn: Turn = reference.rope) -> Measured:
@@ -95,10 +108,10 @@ def added_score(vectors: Array, table: Array, place: int, distance: int) -> floa
     return float(query @ key)
 
 
-def _built_in(turn: Turn = reference.rope) -> Measured:
+def _built_in(turn: Turn = reference.rope, rope: Turn = library.rope) -> Measured:
     """Move both tokens by forty places: with rotated queries and keys, and with vectors added before the projections."""
     query, key = np.random.default_rng(1).normal(size=(2, HEAD))
-    rotary = abs(_scores(turn, query, key, 40, 7) - _scores(turn, query, key, 0, 7))
+    rotary = max(abs(_scores(turning, query, key, 40, 7) - _scores(turning, query, key, 0, 7)) for turning in (turn, rope))
     table, tokens = reference.sinusoidal(60, HEAD), np.stack((query, key))
     added = abs(added_score(tokens, table, 40, 7) - added_score(tokens, table, 0, 7))
     return judged(holds=rotary < 1e-11 and added > 0.1, rotary=rotary, added=added)
@@ -200,7 +213,7 @@ CLAIMS = (
         kind="number",
         statement=Text(
             "The rotation has no parameters.",
-            "Поворот ничего не обучает и не хранит.",
+            "В повороте нечего обучать и нечего хранить.",
         ),
         check=_no_parameters,
         shown=Text(

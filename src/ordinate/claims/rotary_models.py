@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.claims import library
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
 from ordinate.claims.layers import Array
 from ordinate.claims.learned_tables import Read, read_plan
 from ordinate.claims.sinusoid_values import BASE
 
+Stretch = Callable[[str, Array, float, float, int], tuple[Array, float]]
 HEAD, TRAINED, TIMES = 64, 2048, 4
 # Nats in the last eighth of 16384 tokens, SmolLM2-135M-Instruct (trained on 8192), and the mean of the first four eighths:
 # `ordinate stretch`, kept in benchmarks/results/stretch_smollm2_202612.json.
@@ -56,14 +58,23 @@ def enlarged_base(base: float, width: int, times: float) -> float:
     return float(base * times ** (width / (width - 2)))
 
 
-def _larger_base(enlarge: Callable[[float, int, float], float] = enlarged_base, losses: Mapping[str, float] = BEYOND) -> Measured:
-    """Angles that pairs reach at four times the length, under the old base and a larger one; and losses that were measured."""
+def _larger_base(
+    enlarge: Callable[[float, int, float], float] = enlarged_base,
+    losses: Mapping[str, float] = BEYOND,
+    stretch: Stretch = library.stretched,
+) -> Measured:
+    """Angles that pairs reach at four times the length, under the old base and a larger one; and losses that were measured.
+
+    The rules that the losses are of, and the one that divides every frequency, are held against their formulas.
+    """
     old, new = _frequencies(BASE), _frequencies(enlarge(BASE, HEAD, TIMES))
     seen, reached, plain = TRAINED * old, TIMES * TRAINED * new, TIMES * TRAINED * old
     incomplete = seen < 2 * math.pi  # these have not shown every angle in training
     unseen, unseen_plain = (int((incomplete & (angles > seen * (1 + 1e-9))).sum()) for angles in (reached, plain))
     slowest = float(reached[-1] / seen[-1])
-    helps = abs(slowest - 1) < 1e-9 and unseen < unseen_plain and losses["ntk"] < losses["native"] - 1
+    formulas = {"linear": (old / TIMES, 1.0), "ntk": (new, 1.0), "yarn": _yarn(old)}
+    ours = max(_apart(stretch(rule, old, BASE, TIMES, TRAINED), wanted) for rule, wanted in formulas.items())
+    helps = ours < 1e-9 and abs(slowest - 1) < 1e-9 and unseen < unseen_plain and losses["ntk"] < losses["native"] - 1
     return judged(
         holds=helps and unseen == 0,
         with_condition=helps and unseen > 0,
@@ -76,7 +87,21 @@ def _larger_base(enlarge: Callable[[float, int, float], float] = enlarged_base, 
         yarn=losses["yarn"],
         within=WITHIN["ntk"],
         within_native=WITHIN["native"],
+        ours=ours,
     )
+
+
+def _apart(found: tuple[Array, float], wanted: tuple[Array, float]) -> float:
+    """The largest relative difference of frequencies, or that of the factors of cosines and sines."""
+    return max(float(np.abs(found[0] / wanted[0] - 1).max()), abs(found[1] / wanted[1] - 1))
+
+
+def _yarn(old: Array) -> tuple[Array, float]:
+    """YaRN's formula: pairs that turn 32 times in the trained length are kept, those that turn once are slowed by the factor."""
+    fast, slow = (HEAD * math.log(TRAINED / (turns * 2 * math.pi)) / (2 * math.log(BASE)) for turns in (32, 1))
+    low, high = math.floor(fast), math.ceil(slow)
+    ramp = np.clip((np.arange(len(old)) - low) / (high - low), 0, 1)
+    return old * (1 - ramp) + old / TIMES * ramp, 0.1 * math.log(TIMES) + 1
 
 
 def _frequencies(base: float) -> Array:
@@ -141,7 +166,7 @@ CLAIMS = (
             "SmolLM2-135M at twice its length, last eighth: {native:.2f} nats as it is, {ntk:.2f} with a larger base, "
             "{yarn:.2f} with YaRN",
             "d_k = 64, 2048 позиций растянуты в 4 раза: самая медленная пара доходит до {slowest:.2f} обученного угла (со "
-            "старым основанием — {slowest_plain:.0f}), до невиданных углов доходят пары, числом {unseen} (было {unseen_plain}); "
+            "старым основанием — {slowest_plain:.0f}), до невиданных углов доходят {unseen} пар (было {unseen_plain}); "
             "сохранённое измерение, SmolLM2-135M на двойной длине, последняя восьмая: {native:.2f} ната без изменений, "
             "{ntk:.2f} с большим основанием, {yarn:.2f} с YaRN",
         ),

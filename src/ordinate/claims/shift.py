@@ -10,7 +10,7 @@ import numpy as np
 
 from ordinate import reference
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
-from ordinate.claims.kept_losses import SOLVED, TWICE, kept, loss
+from ordinate.claims.kept_losses import SOLVED, kept, loss, next_longer, require_learned, whose
 from ordinate.claims.layers import Array
 from ordinate.claims.sinusoid_values import Table, frequencies_seen
 
@@ -70,8 +70,11 @@ def _projection_selects(
         back[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = matrix(float(omega), -5)
     best = (rows @ back.T @ rows.T).argmax(1)
     found = float((best[5:] == np.arange(59)).mean())
-    trained, beyond = (loss(kept(results), "shift", "sinusoidal", length) for length in (0, TWICE))
-    return judged(holds=found == 1 and trained < SOLVED, found=found, trained=trained, beyond=beyond)
+    losses = kept(results)
+    times = next_longer(losses)
+    require_learned(losses, "shift", "sinusoidal")
+    trained, beyond = (loss(losses, "shift", "sinusoidal", length) for length in (1, times))
+    return judged(holds=found == 1 and trained < SOLVED, found=found, trained=trained, beyond=beyond, times=times, **whose(results))
 
 
 CLAIMS = (
@@ -127,11 +130,12 @@ CLAIMS = (
         ),
         check=_projection_selects,
         shown=Text(
-            "d = 64, queries turned back by 5: the highest score is five places back for {found:.0%} of 59; kept measurement: a "
-            "trained model repeats the token five places back with {trained:.3f} nats, at twice the length with {beyond:.2f}",
-            "d = 64, запросы повёрнуты назад на 5: наибольшая оценка пятью позициями раньше у {found:.0%} из 59; сохранённое "
-            "измерение: обученная модель повторяет токен пятью позициями раньше с потерей {trained:.3f} ната, на удвоенной "
-            "длине — {beyond:.2f}",
+            "d = 64, queries turned back by 5: the highest score is five places back for {found:.0%} of 59; {whose}: a "
+            "trained model repeats the token five places back with {trained:.3f} nats, at {times} times the length with "
+            "{beyond:.2f}",
+            "d = 64, запросы повёрнуты назад на 5: наибольшая оценка пятью позициями раньше у {found:.0%} из 59; "
+            "{whose_ru}: обученная модель повторяет токен пятью позициями раньше с потерей {trained:.3f} ната, на "
+            "{times}-кратной длине — {beyond:.2f}",
         ),
         verdict=Verdict.HOLDS,
         truth=Text(

@@ -177,7 +177,7 @@ CLAIMS = (
         truth=Text(
             "It is still counted, stored in checkpoints and rounded when the model is cast. Computing the rows anew avoids all "
             "three.",
-            "Но она входит в число параметров, попадает в контрольные точки и округляется при смене формата модели. Вычисление "
+            "Но она входит в число параметров, попадает в чекпойнты и округляется при смене формата модели. Вычисление "
             "строк заново избавляет от всего этого.",
         ),
         schemes=("sinusoidal",),

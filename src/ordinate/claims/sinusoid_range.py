@@ -11,7 +11,7 @@ import numpy as np
 
 from ordinate import reference
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
-from ordinate.claims.kept_losses import TRAINED, TWICE, kept, loss
+from ordinate.claims.kept_losses import LENGTH_TASKS, kept, loss, next_longer, require_learned, whose
 from ordinate.claims.layers import Array
 from ordinate.claims.sinusoid_values import BASE, Table
 
@@ -66,16 +66,21 @@ def _any_position(table: Table = reference.sinusoidal) -> Measured:
 
 
 def _worse_beyond(results: Comparison | None = None) -> Measured:
-    """Losses of trained models with sinusoids at the training length and at twice that."""
+    """Losses of trained models with sinusoids at the training length and at the next longer one."""
     found = kept(results)
-    at = {(task, n): loss(found, task, "sinusoidal", n) for task in found.settings.length_tasks for n in (TRAINED, TWICE)}
-    worse = all(at[task, TWICE] > at[task, TRAINED] + 0.1 for task in found.settings.length_tasks)
+    times = next_longer(found)
+    for task in LENGTH_TASKS:
+        require_learned(found, task, "sinusoidal")
+    at = {(task, n): loss(found, task, "sinusoidal", n) for task in LENGTH_TASKS for n in (1, times)}
+    worse = all(at[task, times] > at[task, 1] + 0.1 for task in LENGTH_TASKS)
     return judged(
         holds=worse,
-        text=at["text", TRAINED],
-        text_beyond=at["text", TWICE],
-        shift=at["shift", TRAINED],
-        shift_beyond=at["shift", TWICE],
+        text=at["text", 1],
+        text_beyond=at["text", times],
+        shift=at["shift", 1],
+        shift_beyond=at["shift", times],
+        times=times,
+        **whose(results),
     )
 
 
@@ -147,9 +152,9 @@ CLAIMS = (
         ),
         check=_worse_beyond,
         shown=Text(
-            "kept measurement, training length and twice that: text {text:.2f} and {text_beyond:.2f} nats, repeating a token "
+            "{whose}, training length and {times} times that: text {text:.2f} and {text_beyond:.2f} nats, repeating a token "
             "{shift:.3f} and {shift_beyond:.2f}",
-            "сохранённое измерение, длина обучения и вдвое большая: текст — {text:.2f} и {text_beyond:.2f} ната, повторение "
+            "{whose_ru}, длина обучения и {times}-кратная: текст — {text:.2f} и {text_beyond:.2f} ната, повторение "
             "токена — {shift:.3f} и {shift_beyond:.2f}",
         ),
         verdict=Verdict.HOLDS,

@@ -173,7 +173,7 @@ CLAIMS = (
         name="module-imports",
         note=Note.WORDS,
         kind="property",
-        statement=Text("The module's block of code runs as it is printed.", "Код модуля выполняется так, как напечатан."),
+        statement=Text("The printed block of the module runs by itself.", "Напечатанный блок с модулем работает сам по себе."),
         check=_module_imports,
         shown=Text(
             "with the names that the block imports, `{missing}` is not defined; with those of the first block, nothing is missing",
@@ -190,8 +190,8 @@ CLAIMS = (
         note=Note.WORDS,
         kind="property",
         statement=Text(
-            "Kept as an attribute, the table is part of the module, as the embedding is.",
-            "Сохранённая как атрибут, таблица — часть модуля, как и эмбеддинг.",
+            "The printed module, whose table is a plain attribute, can be stored and moved as a whole.",
+            "Напечатанный модуль, где таблица — простой атрибут, можно сохранить и перенести целиком.",
         ),
         check=_module_table,
         shown=Text(

@@ -185,8 +185,8 @@ CLAIMS = (
         note=Note.WORDS,
         kind="identity",
         statement=Text(
-            "The vectors of positions 1 and 2 are rows of one table: each pair turns by the same angle from row to row.",
-            "Векторы позиций 1 и 2 — строки одной таблицы: от строки к строке каждая пара поворачивается на один и тот же угол.",
+            "The printed vectors of positions 1 and 2 fit into one table: each pair turns by its angle from row to row.",
+            "Напечатанные векторы позиций 1 и 2 — из одной таблицы: от строки к строке каждая пара поворачивается на свой угол.",
         ),
         check=_example_one_table,
         shown=Text(

@@ -183,13 +183,13 @@ CLAIMS = (
         note=Note.WORDS,
         kind="property",
         statement=Text(
-            "The function gives a vector for every position at any width d_model.",
-            "Функция даёт вектор каждой позиции при любой размерности d_model.",
+            "The printed function works for whatever width d_model it is given.",
+            "Напечатанная функция работает с любой размерностью d_model, какую ей дадут.",
         ),
         check=_function_widths,
         shown=Text(
             "widths 1 to 64: {refused} raise an error; odd ones above 1 are {odd}, and the same",
-            "размерности от 1 до 64: ошибка у {refused}; нечётных больше 1 всего {odd}, это они и есть",
+            "размерности от 1 до 64: ошибка у {refused}; это как раз все нечётные больше 1, их {odd}",
         ),
         verdict=Verdict.CONDITION,
         truth=Text(

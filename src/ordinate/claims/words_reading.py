@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordinate.claims.claim import Claim, Measured, Note, Text, Verdict, judged
-from ordinate.claims.kept_losses import kept, loss
+from ordinate.claims.kept_losses import accuracies, kept, loss, require_learned, whose
 from ordinate.claims.order import ROUNDING, WORDS, Array, Attention, attention, word_vectors
 from ordinate.claims.word_order import recurrent
 
@@ -54,23 +54,24 @@ def _explicit_positions(results: Comparison | None = None) -> Measured:
     """Trained models: an encoder's word order, and causal decoders on text and on offsets, with and without positions."""
     found = kept(results)
     without, given = (_order_accuracy(found, scheme) for scheme in ("nope", "sinusoidal"))
+    for task in ("order", "shift"):
+        require_learned(found, task, "sinusoidal")
     text, shift = (loss(found, task, "nope") - loss(found, task, "sinusoidal") for task in ("text", "shift"))
     needed = without <= CHANCE and given > MUCH
     return judged(
         holds=needed and text > LITTLE,
-        with_condition=needed and text <= LITTLE,
+        with_condition=needed and text <= LITTLE and shift > MUCH,
         without=without,
         given=given,
         text=text,
         shift=shift,
+        **whose(results),
     )
 
 
 def _order_accuracy(results: Comparison, scheme: str) -> float:
-    outcomes = results.of_order(scheme)
-    if not outcomes:
-        raise ValueError(f"needed results of {scheme!r} on 'order', got none; run `ordinate compare` with both")
-    return sum(outcome.accuracies[0] for outcome in outcomes) / len(outcomes)
+    of_three_words = accuracies(results, scheme)[::2]
+    return sum(of_three_words) / len(of_three_words)
 
 
 CLAIMS = (
@@ -119,9 +120,9 @@ CLAIMS = (
         ),
         check=_explicit_positions,
         shown=Text(
-            "word order by trained encoders: {without:.0%} right without positions, {given:.0%} with sinusoids; causal"
+            "{whose}: word order by trained encoders: {without:.0%} right without positions, {given:.0%} with sinusoids; causal"
             " decoders without positions against sinusoids: {text:+.2f} nats on text, {shift:+.2f} on a token five places back",
-            "порядок слов у обученных энкодеров: верно {without:.0%} без позиций, {given:.0%} с синусоидами; каузальные"
+            "{whose_ru}: порядок слов у обученных энкодеров: верно {without:.0%} без позиций, {given:.0%} с синусоидами; каузальные"
             " декодеры без позиций против синусоид: {text:+.2f} ната на тексте, {shift:+.2f} на токене пятью местами раньше",
         ),
         verdict=Verdict.CONDITION,
@@ -139,7 +140,7 @@ CLAIMS = (
         kind="property",
         statement=Text(
             "Without position information a model cannot tell which word stands first.",
-            "Без информации о позиции модель не различит, какое слово стоит первым.",
+            "Если позиции не сообщить, модель не узнает, какое слово первое.",
         ),
         check=_first_word,
         shown=Text(

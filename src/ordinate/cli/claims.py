@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.claims import Claim, Settled
+    from ordinate.lab.results import Comparison
 
+NOT_WRITTEN = 3
+NAMED = 3  # of several unknown names
 VERDICTS = ("holds", "condition", "fails")
 EPILOG = """\
 examples:
@@ -25,7 +28,8 @@ examples:
   ordinate claims --note words --verdict fails --lang ru    what the second note has wrong, in Russian
   ordinate claims --results compare-report              with the losses of one's own `ordinate compare`
 
-exit status: 0 if every verdict is the recorded one, 1 if any is another, 2 for bad input
+exit status: 0 if every verdict is the recorded one, 1 if any is another, 2 for bad input,
+3 if the output could not be written, or its reader left before the end
 """
 
 
@@ -56,7 +60,7 @@ def add_parser(commands: Any) -> None:
         metavar="PATH",
         help="a report of `ordinate compare` (its folder or results.json), in place of the losses that come with the package",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, not_written=NOT_WRITTEN)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,7 +103,8 @@ def _chosen(options: argparse.Namespace) -> list[Claim]:
         except ValueError as fault:
             faults.append(str(fault))
     if faults:
-        raise ValueError("; ".join(faults))
+        rest = [f"and {len(faults) - NAMED} more names that are unknown"] if len(faults) > NAMED else []
+        raise ValueError("; ".join([*faults[:NAMED], *rest]))
     verdict = None if options.verdict is None else Verdict[options.verdict.upper()]
     chosen = [
         claim
@@ -122,10 +127,15 @@ def _with_results(chosen: Sequence[Claim], path: Path) -> list[Claim]:
         results = read_comparison(path)
     except ValueError as fault:
         raise ValueError(f"--results: {fault}") from None
-    return [
-        dataclasses.replace(claim, check=functools.partial(claim.check, results=results)) if _reads_results(claim) else claim
-        for claim in chosen
-    ]
+    return [_with_own(claim, results) if _reads_results(claim) else claim for claim in chosen]
+
+
+def _with_own(claim: Claim, results: Comparison) -> Claim:
+    """A remark was written for the package's own losses; a condition, and what is true instead, the check has measured."""
+    from ordinate.claims import Text, Verdict
+
+    truth = Text("", "") if claim.verdict is Verdict.HOLDS else claim.truth
+    return dataclasses.replace(claim, check=functools.partial(claim.check, results=results), truth=truth)
 
 
 def _reads_results(claim: Claim) -> bool:
@@ -188,16 +198,26 @@ def _print_json(options: argparse.Namespace, chosen: Sequence[Claim], checked: S
     from ordinate.cli.claims_text import as_json
 
     found = list(_settled(checked))
-    objects = [{**as_json(claim, settled), **_code(options, claim)} for claim, settled in zip(chosen, found, strict=True)]
-    print(json.dumps(objects, indent=1, ensure_ascii=False, allow_nan=False))
+    objects = [{**as_json(settled.claim, settled), **_code(options, claim)} for claim, settled in zip(chosen, found, strict=True)]
+    _print_objects(objects)
     return found
+
+
+def _print_objects(objects: list[dict[str, Any]]) -> None:
+    """Letters as they are, or escaped where stdout's encoding has no place for them."""
+    text = json.dumps(objects, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        text = json.dumps(objects, indent=1, allow_nan=False)
+    print(text)
 
 
 def _print_list(options: argparse.Namespace, chosen: Sequence[Claim]) -> None:
     from ordinate.cli.claims_text import as_json, heading, listed
 
     if options.json:
-        print(json.dumps([{**as_json(claim), **_code(options, claim)} for claim in chosen], indent=1, ensure_ascii=False))
+        _print_objects([{**as_json(claim), **_code(options, claim)} for claim in chosen])
         return
     longest = max(len(claim.name) for claim in chosen)
     for claim in chosen:

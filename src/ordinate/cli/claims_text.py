@@ -18,13 +18,14 @@ MARKS = {Verdict.HOLDS: "✓", Verdict.CONDITION: "±", Verdict.FAILS: "✗", Ve
 PLAIN = {Verdict.HOLDS: "+", Verdict.CONDITION: "~", Verdict.FAILS: "-", Verdict.UNSETTLED: "?"}
 MEASURED = Text("measured", "измерено")
 TRUTHS = {
-    Verdict.HOLDS: Text("so", "итак"),
+    Verdict.HOLDS: Text("remark", "замечание"),
     Verdict.CONDITION: Text("condition", "условие"),
     Verdict.FAILS: Text("true", "на деле"),
 }
 RECORDED = Text("recorded", "записано")
 CHANGED = Text("not as recorded", "не как записано")
 STOPPED = Text("the check stopped", "проверка прервана")
+UNMEASURED = Text("nothing to judge by", "судить не по чему")
 
 
 def width() -> int:
@@ -137,7 +138,7 @@ def measured(settled: Settled, language: Language) -> str:
         language: of the text.
 
     Returns:
-        The sentence, or the error of a check that stopped.
+        The sentence, or why there is none: what was not measured, or the error of a check that stopped.
 
     Example:
         >>> from ordinate.claims import find, settle
@@ -145,9 +146,11 @@ def measured(settled: Settled, language: Language) -> str:
         'три слова'
     """
     values = settled.measured.values
+    if "reason" in values:
+        return f"{UNMEASURED.said(language)}: {settled.shown(language)}"
     if "error" in values:
         return f"{STOPPED.said(language)}: {values['error']}"
-    return settled.claim.shown.said(language).format(**values)
+    return settled.shown(language)
 
 
 def ending(found: Sequence[Settled], language: Language, *, seconds: float) -> list[str]:
@@ -167,8 +170,8 @@ def ending(found: Sequence[Settled], language: Language, *, seconds: float) -> l
     """
     counts = {verdict: sum(settled.measured.verdict is verdict for settled in found) for verdict in Verdict}
     said = [f"{mark(verdict)} {VERDICTS[verdict].said(language)}: {count}" for verdict, count in counts.items() if count]
-    took = f"{seconds:.1f}"
-    total = f"утверждений: {len(found)}, за {took.replace('.', ',')} с" if language == "ru" else f"{len(found)} claims in {took} s"
+    took, number = f"{seconds:.1f}", len(found)
+    total = f"{number} {_claims_ru(number)} за {took} с" if language == "ru" else f"{number} claim{'s' * (number != 1)} in {took} s"
     together = "; ".join([total, *said])
     lines = [together] if len(together) <= width() else [line for part in (total, *said) for line in textwrap.wrap(part, width())]
     changed = [settled.claim.name for settled in found if not settled.as_recorded]
@@ -212,6 +215,12 @@ def as_json(claim: Claim, settled: Settled | None = None) -> dict[str, Any]:
         "measured": {"en": measured(settled, "en"), "ru": measured(settled, "ru")},
         "seconds": round(settled.seconds, 6),
     }
+
+
+def _claims_ru(number: int) -> str:
+    if number % 10 == 1 and number % 100 != 11:
+        return "утверждение"
+    return "утверждения" if number % 10 in (2, 3, 4) and number % 100 not in (12, 13, 14) else "утверждений"
 
 
 def _finite(value: float | int | bool | str) -> float | int | bool | str:

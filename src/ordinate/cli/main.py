@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -42,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    _open_closed_streams()
     options = parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -52,12 +54,20 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nothing more can be written where it went)
         if not isinstance(error, BrokenPipeError):  # its reader has left, as `head` does, and needs no word
-            print(f"ordinate: could not write ({error.strerror or error})", file=sys.stderr)
-        return 1
+            with contextlib.suppress(OSError):  # nor can stderr, perhaps
+                print(f"ordinate: could not write ({error.strerror or error})", file=sys.stderr)
+        return getattr(options, "not_written", 1)
     except KeyboardInterrupt:
         print("\nordinate: stopped", file=sys.stderr)
         return 130
     return status
+
+
+def _open_closed_streams() -> None:
+    """Python has None for a stream that was closed before it started (``>&-``); what is printed there is lost, as was asked."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
 
 
 if __name__ == "__main__":

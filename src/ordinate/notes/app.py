@@ -122,9 +122,16 @@ def _(language):
 
 @app.cell
 def _(kept, language):
-    scheme, heads, reach = controls.distance(kept, language).values()
-    opening("distance", language, (scheme, heads, reach))
-    return heads, reach, scheme
+    scheme, reach = controls.distance(kept, language).values()
+    opening("distance", language, (scheme, reach))
+    return reach, scheme
+
+
+@app.cell
+def _(kept, language, scheme):
+    heads, used = controls.heads(kept, scheme.value, language)
+    mo.Html(controls.row([heads])) if used else None
+    return (heads,)
 
 
 @app.cell

@@ -21,6 +21,8 @@ BASES = (10, 100, 1_000, 10_000, 100_000, 500_000, 1_000_000)
 LENGTHS = (10, 25, 50, 100, 200, 400)
 PLACES, SHIFTS, REACHES = tuple(range(101)), tuple(range(201)), (16, 32, 64, 128, 256)
 HEADS, FACTORS, TRAINED = (1, 2, 4, 8), (1, 2, 4, 8, 16, 32), (512, 1024, 2048, 4096, 8192, 32768)
+# Whose picture depends on the heads: a slope or a table row a head, or vectors as wide as all heads.
+BY_HEADS = ("sinusoidal", "learned", "alibi", "t5")
 RULES = ("none", "linear", "ntk", "dynamic", "yarn", "llama3")
 
 
@@ -89,9 +91,26 @@ def distance(kept: Kept, language: Language) -> dict[str, Any]:
     names = {title: name for name, title in SCHEMES.items()}
     return {
         "scheme": _list(kept, "distance scheme", "scheme", names, language),
-        "heads": _slider(kept, "distance heads", TEXTS["heads"].said(language), HEADS, 4),
         "reach": _slider(kept, "distance reach", TEXTS["reach"].said(language), REACHES, 128),
     }
+
+
+def heads(kept: Kept, scheme: str, language: Language) -> Any:
+    """Make the slider of a layer's heads; it belongs to a scheme, since not every scheme has a use for it.
+
+    Args:
+        kept: earlier choices.
+        scheme: as in ``SCHEMES``.
+        language: "en" or "ru".
+
+    Returns:
+        marimo's element, and whether to show it.
+
+    Example:
+        >>> heads({}, "alibi", "en")[1], heads({}, "rope", "en")[1]
+        (True, False)
+    """
+    return _slider(kept, "distance heads", TEXTS["heads"].said(language), HEADS, 4), scheme in BY_HEADS
 
 
 def stretching(kept: Kept, language: Language) -> dict[str, Any]:

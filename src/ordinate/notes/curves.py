@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ordinate.lab.curves import STYLES
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ordinate.claims.claim import Language
-    from ordinate.lab.results import Comparison
+    from ordinate.lab.results import Comparison, Spread
 
 TITLES = {"text": "text", "shift": "shift_task", "last": "last"}
 
@@ -29,15 +30,18 @@ def curves(comparison: Comparison, *, task: str, language: Language) -> str:
         language: "en" or "ru".
 
     Returns:
-        HTML.
+        HTML; a sentence where there is nothing to draw.
 
     Example:
         >>> from ordinate.lab.kept import read_comparison
         >>> "rope" in curves(read_comparison(), task="shift", language="en")
         True
     """
+    indices = range(len(comparison.settings.budget.multiples))
+    if not any(_finite(comparison, task, scheme, index) for scheme in comparison.settings.schemes for index in indices):
+        return f"<p>{TEXTS['results_empty'].said(language)}</p>"
     figure = drawn(comparison, task=task, language=language)
-    last = [(scheme, comparison.spread(task, scheme, -1)) for scheme in comparison.settings.schemes]
+    last = [(scheme, _finite(comparison, task, scheme, -1)) for scheme in comparison.settings.schemes]
     values = ", ".join(f"{scheme} {spread.mean:.2f}" for scheme, spread in last if spread is not None)
     alt = TEXTS["curves_alt"].said(language).format(values=values)
     return shown(figure, alt=f"{figure.get_suptitle()}. {alt}")
@@ -79,9 +83,15 @@ def drawn(comparison: Comparison, *, task: str, language: Language) -> Figure:
     return figure
 
 
+def _finite(comparison: Comparison, task: str, scheme: str, index: int) -> Spread | None:
+    """The losses at a length, if there are any that can be drawn."""
+    spread = comparison.spread(task, scheme, index)
+    return spread if spread is not None and math.isfinite(spread.low) and math.isfinite(spread.high) else None
+
+
 def _line(axes: Axes, comparison: Comparison, task: str, scheme: str, lengths: list[int], language: Language) -> None:
     """One scheme: the mean over the seeds, and the band from the lowest to the highest."""
-    spreads = [comparison.spread(task, scheme, index) for index in range(len(lengths))]
+    spreads = [_finite(comparison, task, scheme, index) for index in range(len(lengths))]
     known = [(length, spread) for length, spread in zip(lengths, spreads, strict=True) if spread is not None]
     if not known:
         return

@@ -161,7 +161,9 @@ def wavelengths(*, head_width: int, base: float, rule: RuleName, factor: float, 
     """
     scheme = rope(head_width=head_width, base=base, rule=rule, factor=factor, trained=trained)
     figure = plots.wavelengths(scheme, trained=trained, language=language)
-    inside = [2 * math.pi / frequency <= trained for frequency in scheme.inverse_frequencies]
+    # Training knew no rule: which pairs turned in it, the plain frequencies say.
+    trained_ones = rope(head_width=head_width, base=base).inverse_frequencies
+    inside = [2 * math.pi / frequency <= trained for frequency in trained_ones]
     return shown(
         figure, code=stretched_call(scheme), note=TEXTS["turned"].said(language).format(inside=sum(inside), pairs=len(inside))
     )

@@ -9,7 +9,7 @@ from ordinate.claims.claim import TITLES, VERDICTS, Verdict
 from ordinate.notes.texts import TEXTS
 
 if TYPE_CHECKING:
-    from ordinate.claims.claim import Claim, Language, Text
+    from ordinate.claims.claim import Language
 
 # The names of claims by section, as `ordinate claims` lists them.
 CLAIMED: dict[str, tuple[str, ...]] = {
@@ -17,9 +17,17 @@ CLAIMED: dict[str, tuple[str, ...]] = {
     "rotation": ("rope-pairs", "rope-depends-on-difference", "shift-is-rotation", "rope-shift-exact"),
     "distance": ("dot-product-of-shift", "t5-buckets", "alibi-penalty", "deberta-bias"),
     "stretching": ("wavelength-ends", "larger-base-stretches"),
-    "beyond": ("any-length", "worse-beyond-training", "no-row-beyond", "relative-bias-extrapolates", "best-scheme-is-open"),
+    "beyond": (
+        "scales-automatically",
+        "worse-beyond-training",
+        "no-row-beyond",
+        "relative-bias-extrapolates",
+        "best-scheme-is-open",
+    ),
     "words": ("equivariance", "causal-mask", "padding-mask", "dog-bites-man", "first-word"),
 }
+# What a claim's truth is called, by the verdict on record.
+TRUTHS = {Verdict.HOLDS: "claim_remark", Verdict.CONDITION: "claim_condition", Verdict.FAILS: "claim_true"}
 
 
 def label(name: str, *, language: Language) -> str:
@@ -33,11 +41,12 @@ def label(name: str, *, language: Language) -> str:
         Markdown, in one element: what holds a box's label sets the parts of a text side by side.
 
     Example:
-        >>> "**holds**: Without a mask, self-attention" in label("equivariance", language="en")
+        >>> label("equivariance", language="en").startswith('<span class="verdict holds">**holds**: Without a mask, self-attention')
         True
     """
     claim = find(name)
-    return f"<span>**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}</span>"
+    said = f"**{VERDICTS[claim.verdict].said(language)}**: {claim.statement.said(language)}"
+    return f'<span class="verdict {claim.verdict.name.lower()}">{said}</span>'
 
 
 def opened(name: str, *, language: Language) -> str:
@@ -56,15 +65,12 @@ def opened(name: str, *, language: Language) -> str:
     """
     claim = find(name)
     settled = settle(claim)
-    measured = claim.shown.said(language).format(**settled.measured.values)
     lines = {
-        _what_of(claim).said(language): claim.truth.said(language),
-        TEXTS["claim_measured"].said(language): f"{measured} → **{VERDICTS[settled.measured.verdict].said(language)}**",
+        TEXTS[TRUTHS[claim.verdict]].said(language): claim.truth.said(language),
+        TEXTS["claim_measured"].said(
+            language
+        ): f"{settled.shown(language)} → **{VERDICTS[settled.measured.verdict].said(language)}**",
         TEXTS["claim_note"].said(language): f"«{TITLES[claim.note].ru}»",
-        TEXTS["claim_command"].said(language): f"`ordinate claims {name}`",
+        TEXTS["claim_command"].said(language): f"`ordinate claims {name}{' --lang ru' if language == 'ru' else ''}`",
     }
     return "\n\n".join(f"**{what}:** {text}" for what, text in lines.items() if text)
-
-
-def _what_of(claim: Claim) -> Text:
-    return TEXTS["claim_follows" if claim.verdict is Verdict.HOLDS else "claim_true"]

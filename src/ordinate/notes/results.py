@@ -63,10 +63,15 @@ def whose(comparison: Comparison, path: Path | None, *, language: Language) -> s
 
     Example:
         >>> comparison, path = chosen()
-        >>> "`ordinate compare" in whose(comparison, None, language="en")
+        >>> "<code>ordinate compare" in whose(comparison, None, language="en")
         True
     """
     settings = comparison.settings
     says = TEXTS["beyond_says"].said(language).format(length=settings.budget.length, seeds=settings.seeds)
-    from_where = TEXTS["results_kept" if path is None else "results_own"].said(language).format(path=path)
-    return f"{says}\n\n{from_where} `{comparison.command}`."
+    from_where = TEXTS["results_kept" if path is None else "results_own"].said(language).format(path=_quoted(str(path)))
+    return f"{says}\n\n{from_where} {_quoted(comparison.command)}."
+
+
+def _quoted(text: str) -> str:
+    """Somebody's text as code: by the numbers of its characters, which neither Markdown nor HTML takes for its own."""
+    return f"<code>{''.join(each if each.isalnum() or each == ' ' else f'&#{ord(each)};' for each in text)}</code>"

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.notes.guard import guarded
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,7 +22,7 @@ STOPPED = 130
 
 
 def serve(*, host: str, port: int, started: Callable[[], None]) -> None:
-    """Serve the page until Ctrl-C, or until the process is told to end; the process ends here.
+    """Serve the page until Ctrl-C, or until the process is told to end or its terminal is closed; the process ends here.
 
     Args:
         host: the address to listen at.
@@ -29,13 +31,15 @@ def serve(*, host: str, port: int, started: Callable[[], None]) -> None:
     """
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    _end_with_the_terminal(told)
     try:
         with tempfile.TemporaryDirectory(prefix="ordinate-notes-", ignore_cleanup_errors=True) as folder:
             os.environ.update(dict.fromkeys(OWN_FOLDERS, folder), MARIMO_SKIP_UPDATE_CHECK="1")
             import uvicorn
 
-            server = uvicorn.Server(uvicorn.Config(page(), host=host, port=port, log_level="error", timeout_graceful_shutdown=1))
-            asyncio.run(_until_stopped(server, started))
+            app = guarded(page(), host=host)
+            server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="error", timeout_graceful_shutdown=1))
+            asyncio.run(_until_stopped(server, started, told))
         status = 128 + told[0] if told else 1  # nobody stopped it: it could not start, and has said why
     except KeyboardInterrupt:
         print("\nordinate: stopped", file=sys.stderr)
@@ -61,10 +65,25 @@ def page() -> Any:
     return marimo.create_asgi_app(quiet=True, include_code=False).with_app(path="", root=str(APP)).build()
 
 
-async def _until_stopped(server: Any, started: Callable[[], None]) -> None:
+def _end_with_the_terminal(told: list[int]) -> None:
+    """A closed terminal ends the process as SIGTERM does, unless it was told to outlive it (nohup)."""
+    closed = getattr(signal, "SIGHUP", None)  # Windows has none
+    if closed is None or signal.getsignal(closed) is signal.SIG_IGN:
+        return
+
+    def end(number: int, _: Any) -> None:
+        told.append(number)
+        signal.raise_signal(signal.SIGTERM)  # uvicorn listens to this one
+
+    signal.signal(closed, end)
+
+
+async def _until_stopped(server: Any, started: Callable[[], None], told: list[int]) -> None:
     serving = asyncio.create_task(server.serve())
+    await asyncio.sleep(0)  # here uvicorn begins to listen to signals; those that came before are in told
+    server.should_exit = server.should_exit or bool(told)
     while not server.started and not serving.done():
         await asyncio.sleep(0.05)
-    if server.started:
+    if server.started and not server.should_exit:
         started()
     await serving

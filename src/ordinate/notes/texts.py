@@ -52,20 +52,20 @@ TEXTS: dict[str, Text] = {
     ),
     "stretching": Text("Wavelengths under a scaling rule", "Длины волн и правило масштабирования"),
     "stretching_says": Text(
-        "A pair above the dotted line never finished a turn in training, so longer texts bring it to angles that no weight has "
-        "met. "
-        "A rule slows pairs down: linear slows all alike; NTK the more, the slower they are; YaRN and Llama 3 only those that "
-        "turned "
-        "too seldom within the trained length.",
-        "Пара выше пунктира за время обучения не сделала и оборота, поэтому на длинных текстах она приходит к углам, которых веса "
-        "не "
-        "видели. Правило замедляет пары: линейное — все одинаково, NTK — тем сильнее, чем пара медленнее, YaRN и Llama 3 — только "
-        "те, "
-        "что сделали в пределах длины обучения слишком мало оборотов.",
+        "Training knew no rule. A pair that without the rule lies above the dotted line never finished a turn in training, so "
+        "longer texts bring it to angles that no weight has met. A rule slows pairs down, and its line says in how many tokens a "
+        "pair finishes a turn under it: linear slows all alike; NTK the more, the slower they are; dynamic NTK too, and the longer "
+        "the text, the more (shown at factor × trained length); YaRN and Llama 3 only those that turned too seldom within the "
+        "trained length.",
+        "Обучение шло без правила. Пара, которая без правила лежит выше пунктира, за время обучения не сделала и оборота, поэтому "
+        "на длинных текстах она приходит к углам, которых веса не видели. Правило замедляет пары, и его линия говорит, за сколько "
+        "токенов пара делает оборот с правилом: линейное замедляет все одинаково, NTK — тем сильнее, чем пара медленнее, "
+        "динамическое NTK — ещё и тем сильнее, чем длиннее текст (показано при длине, равной множителю, умноженному на длину "
+        "обучения), YaRN и Llama 3 — только те, что сделали в пределах длины обучения слишком мало оборотов.",
     ),
     "turned": Text(
-        "{inside} of {pairs} pairs finish a turn within the trained length",
-        "пар, делающих оборот в пределах длины обучения: {inside} из {pairs}",
+        "Without a rule, as in training, {inside} of {pairs} pairs finish a turn within the trained length",
+        "Без правила, как при обучении, оборот в пределах длины обучения делают пары: {inside} из {pairs}",
     ),
     "beyond": Text("Beyond the trained length", "За пределами длины обучения"),
     "beyond_says": Text(
@@ -75,7 +75,7 @@ TEXTS: dict[str, Text] = {
         "Маленькие модели, обученные на {length} токенах и проверенные на большем числе, цели на всех длинах одни "
         "и те же. Ровная линия — схема экстраполирует. Полоса — от наименьшего до наибольшего; моделей на схему: {seeds}.",
     ),
-    "results_own": Text("Results of your own run, read from `{path}`, made by", "Результаты вашего запуска из `{path}`, команда"),
+    "results_own": Text("Results of your own run, read from {path}, made by", "Результаты вашего запуска из {path}, команда"),
     "results_kept": Text(
         "Results that came with the package (run `ordinate compare`, then restart `ordinate notes`, to see your own), made by",
         "Результаты из пакета (чтобы увидеть свои, выполните `ordinate compare` и запустите `ordinate notes` снова), команда",
@@ -83,6 +83,10 @@ TEXTS: dict[str, Text] = {
     "results_none": Text(
         "This comparison has no task that is tested at several lengths.",
         "В этом сравнении нет задач, которые проверяют на разных длинах.",
+    ),
+    "results_empty": Text(
+        "This comparison has no finite loss for the task, so there is no curve to draw: the run may have been stopped early.",
+        "В этом сравнении для задачи нет ни одного конечного значения потерь, и кривых не нарисовать: возможно, запуск прервали.",
     ),
     "words": Text("Three words in another order", "Три слова в другом порядке"),
     "words_says": Text(
@@ -129,7 +133,7 @@ TEXTS: dict[str, Text] = {
     "none": Text("none", "нет"),
     "linear": Text("linear", "линейное"),
     "ntk": Text("NTK", "NTK"),
-    "dynamic": Text("dynamic NTK, at factor × trained length", "динамическое NTK, при длине множитель × длина обучения"),
+    "dynamic": Text("dynamic NTK", "динамическое NTK"),
     "yarn": Text("YaRN", "YaRN"),
     "llama3": Text("Llama 3", "Llama 3"),
     "factor": Text("Factor", "Множитель"),
@@ -154,9 +158,10 @@ TEXTS: dict[str, Text] = {
     # Claims
     "claims": Text("What the notes say about it, checked", "Что об этом говорят заметки — с проверкой"),
     "claim_note": Text("Said by the note", "Сказано в заметке"),
-    "claim_true": Text("What is true", "Как на самом деле"),
-    "claim_follows": Text("What follows", "Что из этого следует"),
-    "claim_measured": Text("Measured just now", "Измерено только что"),
+    "claim_true": Text("What is true", "Что верно на деле"),
+    "claim_condition": Text("Condition", "Условие"),
+    "claim_remark": Text("Remark", "Замечание"),
+    "claim_measured": Text("Measured", "Измерено"),
     "claim_command": Text("In the terminal", "В терминале"),
     # The end
     "notes": Text("The two notes", "Две заметки"),

@@ -10,7 +10,7 @@ import torch
 from ordinate.checks import described, finite_number
 from ordinate.plots import canvas
 from ordinate.plots.choices import Choice, chosen, spread
-from ordinate.plots.texts import name_of, number, texts
+from ordinate.plots.texts import name_of, number, place, texts
 from ordinate.positions import check
 from ordinate.schemes.rope import Rope
 
@@ -65,11 +65,12 @@ def clock_hands(
         raise TypeError(f"clock_hands: needed a Rope, got {described(scheme)}")
     there = scheme.rotary_dim // 2
     picked = chosen("pairs", spread(there, SOME) if pairs is None else pairs, there, most=MOST)
+    position = finite_number("position", position)
     angles = [angles_of(scheme, "position", position)]
-    labels = [words["hand" if key is None else "query_hand"].format(position=f"{position:g}")]
+    labels = [words["hand" if key is None else "query_hand"].format(position=place(position, language))]
     if key is not None:
         angles.append(angles_of(scheme, "key", key))
-        labels.append(words["key_hand"].format(position=f"{key:g}"))
+        labels.append(words["key_hand"].format(position=place(finite_number("key", key), language)))
     columns = min(A_ROW, len(picked))
     rows = -(-len(picked) // columns)
     size = (2.4 * columns + 0.4, 2.8 * rows + 0.8)
@@ -105,8 +106,7 @@ def angles_of(scheme: Rope, name: str, position: float) -> list[float]:
         >>> [round(angle, 4) for angle in angles_of(Rope(head_dim=4, layout="half"), "position", 7)]
         [0.7168, 0.07]
     """
-    place = finite_number(name, position)
-    where = torch.tensor([place], dtype=torch.float64)
+    where = torch.tensor([finite_number(name, position)], dtype=torch.float64, device="cpu")
     check(where)
     at = scheme.at(where)
     return torch.atan2(at.sin[0].double(), at.cos[0].double()).tolist()
@@ -184,7 +184,8 @@ def _title(scheme: Rope, pair: int, words: dict[str, str]) -> str:
 def _below(scheme: Rope, pair: int, hands: list[float], words: dict[str, str], language: str) -> str:
     """How long a turn takes, and the angle between two hands."""
     frequency = abs(scheme.inverse_frequencies[pair])
-    lines = [words["dial_turn"].format(length=number(2 * math.pi / frequency, language)) if frequency else words["dial_still"]]
+    length = 2 * math.pi / frequency if frequency else math.inf
+    lines = [words["dial_turn"].format(length=number(length, language)) if length < math.inf else words["dial_still"]]
     if len(hands) == 2:
         lines.append(words["dial_between"].format(degrees=f"{math.degrees(between(*hands)):+.1f}".replace("-", "\u2212")))
     return "\n".join(lines)

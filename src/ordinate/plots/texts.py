@@ -132,6 +132,8 @@ TEXTS: dict[str, dict[str, str]] = {
 }
 
 
+# From here on a number is written by its power of ten.
+LONGEST = 1e9
 # As the papers write them, where the classes are named otherwise.
 NAMES = {"Rope": "RoPE", "T5Bias": "T5", "Deberta": "DeBERTa"}
 
@@ -157,7 +159,7 @@ def texts(language: str) -> dict[str, str]:
 
 
 def number(value: float, language: str) -> str:
-    """Write a number with three significant digits, whole from 1000 on, the thousands apart as the language has them.
+    """Write a number with three significant digits, whole from 1000 to 10^9, the thousands apart as the language has them.
 
     Args:
         value: at least 0.
@@ -167,12 +169,37 @@ def number(value: float, language: str) -> str:
         A short text.
 
     Example:
-        >>> number(6.2832, "en"), number(19869.1, "en"), number(0.00390625, "ru")
-        ('6.28', '19,869', '0.00391')
+        >>> number(6.2832, "en"), number(19869.1, "en"), number(0.00390625, "ru"), number(6.2832e300, "en")
+        ('6.28', '19,869', '0.00391', '6.28e+300')
     """
-    if value < 999.5:
+    if not 999.5 <= value < LONGEST:
         return f"{value:.3g}"
-    return f"{value:,.0f}".replace(",", "," if language == "en" else "\u00a0")
+    return _grouped(f"{value:,.0f}", language)
+
+
+def place(position: float, language: str) -> str:
+    """Write a position in full, so that two of them never look alike.
+
+    Args:
+        position: whole or fractional, of either sign.
+        language: "en" or "ru".
+
+    Returns:
+        All its digits, the thousands apart.
+
+    Example:
+        >>> place(1234567, "en"), place(-2.5, "en")
+        ('1,234,567', '−2.5')
+    """
+    sign, written = "−" if position < 0 else "", repr(abs(float(position)))
+    if "e" in written:  # further than any text, or nearer to 0 than to any token
+        return sign + written
+    whole, _, rest = written.partition(".")
+    return sign + _grouped(f"{int(whole):,}", language) + ("" if rest == "0" else f".{rest}")
+
+
+def _grouped(text: str, language: str) -> str:
+    return text if language == "en" else text.replace(",", "\u00a0")
 
 
 def name_of(scheme: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ordinate.checks import described, whole_number
 from ordinate.plots import canvas
-from ordinate.plots.texts import name_of, texts
+from ordinate.plots.texts import name_of, number, texts
 from ordinate.schemes.rope import Rope
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def wavelengths(scheme: Rope, *, trained: int, language: str = "en") -> Figure:
     """Draw the wavelength of every pair, 2 pi / w_i tokens, on a logarithmic axis, and the trained length across it.
 
     Pairs above the line never completed a turn in training: at a longer length they reach phases that no weight has met. A scheme
-    with a scaling rule has a second line, the wavelengths without it.
+    with a scaling rule has a second line, the wavelengths without it: of a model trained without the rule, this one says which
+    pairs never completed a turn, and the rule's line how many tokens they need for one under the rule.
 
     Args:
         scheme: has the frequencies; a pair that stands still is left out.
@@ -55,7 +56,9 @@ def wavelengths(scheme: Rope, *, trained: int, language: str = "en") -> Figure:
     for index, (label, frequencies) in enumerate(lines):
         turning = [(pair, 2 * math.pi / abs(each)) for pair, each in enumerate(frequencies) if each]
         axes.plot(*zip(*turning, strict=True), label=words[label], **canvas.line_style(index))
-    axes.axhline(trained, color=SHADE, linewidth=1.2, linestyle=":", label=words["trained_length"].format(length=f"{trained:,}"))
+    axes.axhline(
+        trained, color=SHADE, linewidth=1.2, linestyle=":", label=words["trained_length"].format(length=number(trained, language))
+    )
     top = max(axes.get_ylim()[1], 2 * trained)
     axes.axhspan(trained, top, color=SHADE, alpha=0.07)
     axes.set(yscale="log", ylim=(5, top))

@@ -33,6 +33,14 @@ def test_our_own(layout: Any, phases: Any) -> None:
     assert "layout-mismatch" in check_rotary(rope, layout="half" if layout == "interleaved" else "interleaved").kinds
 
 
+@pytest.mark.parametrize("sizes", [{"head_dim": 8}, {"head_dim": 64}, {"head_dim": 64, "rotary_dim": 32}])
+def test_an_object_says_its_own_widths(sizes: dict[str, int]) -> None:
+    rope = ordinate.Rope(layout="half", **sizes)
+    assert check_rotary(rope).broken == ()
+    with pytest.raises(ValueError, match="needed"):
+        check_rotary(rope, head_dim=24)  # what is asked for goes before what it says
+
+
 def test_usual_signatures() -> None:
     frequencies = 1e4 ** (-torch.arange(0, 16, 2) / 16)
 

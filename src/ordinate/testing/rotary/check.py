@@ -16,7 +16,7 @@ from ordinate.testing.findings import Finding, Report, broken, not_asked
 from ordinate.testing.rotary.adapters import sequence_first
 from ordinate.testing.rotary.fitting import adapted, parameters_of
 from ordinate.testing.rotary.forms import Form, Layout
-from ordinate.testing.rotary.making import BASES, Maker, declared_base, declared_layout, maker_of
+from ordinate.testing.rotary.making import BASES, Maker, declared_base, declared_layout, declared_size, maker_of
 from ordinate.testing.rotary.mistakes import Match
 from ordinate.testing.rotary.of_form import far_findings, form_findings, keys_findings, matched
 from ordinate.testing.rotary.of_paths import autocast_findings, compile_findings, dtype_findings, gradient_findings, shape_findings
@@ -71,10 +71,10 @@ def check_rotary(
         fn: a class with the usual arguments (``head_dim`` or ``dim``, ``base`` or ``theta``), an object or a function with a usual
             signature, (q, k, positions), (x, positions), (x, offset), or a module that gives cos and sin beside
             ``apply_rotary_pos_emb``; or one of the adapters of this package around it.
-        head_dim: entries of a head; 16 for a class.
+        head_dim: entries of a head; None: what an object says of itself (an attribute ``head_dim``), or 16.
         base: what the function should use; 10000 if None.
         layout: "half" or "interleaved"; None: what it says of itself, and if it says nothing, either will do.
-        rotary_dim: entries that turn, the first ones; all if None.
+        rotary_dim: entries that turn, the first ones; None: what an object says of itself (an attribute ``rotary_dim``), or all.
         inverse_frequencies: what the function should use in place of base^(-2i / rotary_dim), under a scaling rule say.
         magnitude: factor of cos and sin, as YaRN has one.
         tokens_first: whether a function of (q, k, positions) takes [B, T, H, D]; found out by trying, if it is not said.
@@ -92,7 +92,7 @@ def check_rotary(
     Example:
         >>> import ordinate
         >>> rope = ordinate.Rope(head_dim=16, layout="half")
-        >>> report = check_rotary(rope, head_dim=16, layout="half")
+        >>> report = check_rotary(rope)
         >>> report.broken
         ()
         >>> def turned(x, offset=0):  # cos and sin are exchanged
@@ -158,6 +158,9 @@ def subject_of(
     Raises:
         ValueError: if it cannot be called in a usual way.
     """
+    if not isinstance(fn, type):
+        head_dim = declared_size(fn, "head_dim") if head_dim is None else head_dim
+        rotary_dim = declared_size(fn, "rotary_dim") if rotary_dim is None else rotary_dim
     width = HEAD_DIM if head_dim is None else head_dim
     inverse_frequencies = None if inverse_frequencies is None else _numbers(inverse_frequencies)
     _require_widths(width, width if rotary_dim is None else rotary_dim, inverse_frequencies)

@@ -166,6 +166,25 @@ def declared_base(target: Any) -> float | None:
     return None
 
 
+def declared_size(target: Any, name: str) -> int | None:
+    """Find a width that an object has as an attribute.
+
+    Args:
+        target: an object.
+        name: "head_dim" or "rotary_dim".
+
+    Returns:
+        The width, or None if it says nothing.
+
+    Example:
+        >>> import ordinate
+        >>> declared_size(ordinate.Rope(head_dim=64, layout="half"), "head_dim")
+        64
+    """
+    value = getattr(target, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
 def _first(named: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in named), None)
 
