@@ -89,8 +89,10 @@ def test_other_libraries(name: str) -> None:
 
 
 def test_this_package_itself() -> None:
-    for path in sorted(Path(ordinate.__file__).parent.rglob("*.py")):
-        assert diagnose_source(path) == [], path
+    root = Path(ordinate.__file__).parent
+    found = {path.relative_to(root).as_posix(): diagnose_source(path) for path in sorted(root.rglob("*.py"))}
+    # A course note's function, made anew with its fault, so that a claim can be settled.
+    assert {path: [each.code for each in told] for path, told in found.items() if told} == {"claims/words_formula.py": ["ORD601"]}
 
 
 BOTH_LAYOUTS = """
