@@ -60,7 +60,7 @@ def free_port() -> int:
 
 def test_it_prints_the_address_and_tells_the_page(told: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     port = free_port()
-    assert main(["notes", "--no-browser", "--port", str(port), "--lang", "ru"]) == 0
+    assert main(["notes", "--no-browser", "--port", str(port), "--language", "ru"]) == 0
     assert told == {"host": "127.0.0.1", "port": port, "language": "ru", "results": ""}
     assert capsys.readouterr() == (f"http://127.0.0.1:{port}\nCtrl-C ends it\n", "")
     assert results.first_language() == "ru"

@@ -10,16 +10,19 @@ import numpy as np
 from ordinate.claims.layers import Array
 
 if TYPE_CHECKING:
+    import torch
+
     from ordinate.formula import Layout
 
 
-def rope(x: Array, positions: Sequence[float], layout: Layout) -> Array:
+def rope(x: Array, positions: Sequence[float], layout: Layout, *, transformed: bool = False) -> Array:
     """Turn vectors by ``Rope``.
 
     Args:
         x: vectors.
         positions: one a row.
         layout: "half" or "interleaved".
+        transformed: under ``torch.func.vmap``, where PyTorch's own operators turn and no kernel.
 
     Returns:
         The turned vectors.
@@ -28,34 +31,9 @@ def rope(x: Array, positions: Sequence[float], layout: Layout) -> Array:
         [T, D] -> [T, D]
 
     Example:
-        >>> rope(np.array([[1.0, 2.0, 3.0, 4.0]]), [1], "half").round(6).tolist()
+        >>> for transformed in (False, True):
+        ...     rope(np.array([[1.0, 2.0, 3.0, 4.0]]), [1], "half", transformed=transformed).round(6).tolist()
         [[-1.984111, 1.959901, 2.462378, 4.0198]]
-    """
-    import torch
-
-    from ordinate.schemes import Rope
-
-    scheme = Rope(head_dim=x.shape[1], layout=layout)
-    turned: Array = scheme.queries(torch.tensor(x)[None, None], scheme.at(torch.tensor(list(positions))))[0, 0].numpy()
-    return turned
-
-
-def rope_transformed(x: Array, positions: Sequence[float], layout: Layout) -> Array:
-    """Turn vectors by ``Rope`` under ``torch.func.vmap``, where PyTorch's own operators do it and no kernel.
-
-    Args:
-        x: vectors.
-        positions: one a row.
-        layout: "half" or "interleaved".
-
-    Returns:
-        The turned vectors.
-
-    Shape:
-        [T, D] -> [T, D]
-
-    Example:
-        >>> rope_transformed(np.array([[1.0, 2.0, 3.0, 4.0]]), [1], "half").round(6).tolist()
         [[-1.984111, 1.959901, 2.462378, 4.0198]]
     """
     import torch
@@ -64,7 +42,12 @@ def rope_transformed(x: Array, positions: Sequence[float], layout: Layout) -> Ar
 
     scheme = Rope(head_dim=x.shape[1], layout=layout)
     at = scheme.at(torch.tensor(list(positions)))
-    turned: Array = torch.func.vmap(lambda vectors: scheme.queries(vectors, at))(torch.tensor(x)[None, None, None])[0, 0, 0].numpy()
+
+    def turn(vectors: torch.Tensor) -> torch.Tensor:
+        return scheme.queries(vectors, at)
+
+    given = torch.tensor(x)[None, None]
+    turned: Array = (torch.func.vmap(turn)(given[None])[0] if transformed else turn(given))[0, 0].numpy()
     return turned
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +18,11 @@ Turn = Callable[[Array, Sequence[float], Any], Array]
 Phases = tuple[Any, Any]
 HEAD = 64
 FAR = 10**6
+# By the kernel, if there is one, and by PyTorch's own operators.
+ROPES: tuple[Turn, ...] = (library.rope, functools.partial(library.rope, transformed=True))
 
 
-def _pairs(turn: Turn = reference.rope, ropes: tuple[Turn, ...] = (library.rope, library.rope_transformed)) -> Measured:
+def _pairs(turn: Turn = reference.rope, ropes: tuple[Turn, ...] = ROPES) -> Measured:
     """Turn vectors at fifty positions, in float64 and by ``Rope`` with either layout, and read each pair's angle and length."""
     read = [_read_pairs(turn, "interleaved"), *(_read_pairs(rope, layout) for rope in ropes for layout in ("interleaved", "half"))]
     difference, length = (max(values) for values in zip(*read, strict=True))

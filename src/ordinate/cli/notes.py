@@ -37,7 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--port", type=_port, default=None, metavar="N", help=f"port (default: {PORT}, or the next that is free)")
     parser.add_argument("--host", default=HOST, help=f"address to listen at (default: {HOST}, for this machine alone)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
-    parser.add_argument("--lang", choices=("en", "ru"), default="en", help="language the page opens in (default: en)")
+    parser.add_argument("--lang", "--language", choices=("en", "ru"), default="en", help="language the page opens in (default: en)")
     parser.add_argument(
         "--results",
         type=Path,
